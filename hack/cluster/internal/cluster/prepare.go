@@ -1,0 +1,150 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/build"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
+	"github.com/example/memcached-operator/hack/cluster/internal/operand"
+)
+
+// tools are the folders of built tools, and the packages that memcached's images are made from.
+type tools struct {
+	kube, coredns, pause, olm, opm, sdk string
+	// operands holds the package files of each Debian release.
+	operands [][]string
+}
+
+// needed lists the tools that the cluster is made of.
+func needed(options Options) []build.Tool {
+	list := []build.Tool{build.Kube, build.CoreDNS, build.Pause, build.OLM, build.OPM}
+	if options.WithSDK {
+		list = append(list, build.OperatorSDK)
+	}
+	return list
+}
+
+// task is one piece of work before anything is started.
+type task struct {
+	name string
+	run  func(context.Context) error
+}
+
+// perform runs tasks one after the other: compilers and package managers use the whole machine already.
+func (c *Cluster) perform(ctx context.Context, tasks []task) error {
+	for _, t := range tasks {
+		if err := c.report.Track(t.name, func() error { return t.run(ctx) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing lists what is to be installed, built and downloaded before the cluster can start.
+func (c *Cluster) missing(options Options) ([]task, error) {
+	tasks := installTasks()
+	builds, err := c.buildTasks(needed(options))
+	if err != nil {
+		return nil, err
+	}
+	tasks = append(tasks, builds...)
+	for _, release := range operand.Releases() {
+		dir := c.layout.Cluster("debs", release.Name)
+		if !operand.Downloaded(dir) {
+			tasks = append(tasks, task{"download memcached of Debian " + release.Name, func(ctx context.Context) error {
+				return c.download(ctx, release, dir)
+			}})
+		}
+	}
+	return tasks, nil
+}
+
+// installTasks installs the Debian packages whose programs are missing.
+func installTasks() []task {
+	missing := host.MissingPackages()
+	if len(missing) == 0 {
+		return nil
+	}
+	return []task{{"install " + strings.Join(missing, " "), func(ctx context.Context) error {
+		if err := host.Install(ctx, missing); err != nil {
+			return err
+		}
+		if still := host.MissingPackages(); len(still) > 0 {
+			return fmt.Errorf("the packages %s are installed, but their programs are not where they are expected: see hack/cluster/README.md", strings.Join(still, " "))
+		}
+		return nil
+	}}}
+}
+
+// buildTasks builds the tools that are missing.
+func (c *Cluster) buildTasks(list []build.Tool) ([]task, error) {
+	var tasks []task
+	for _, tool := range list {
+		missing, err := c.builder.Missing(tool)
+		if err != nil {
+			return nil, err
+		}
+		if missing {
+			name := fmt.Sprintf("build %s (up to %s)", tool.Module, tool.Cold)
+			tasks = append(tasks, task{name, func(ctx context.Context) error { return c.builder.Ensure(ctx, tool) }})
+		}
+	}
+	return tasks, nil
+}
+
+// download fetches memcached's packages of one release. An optional release that cannot be had is left out.
+func (c *Cluster) download(ctx context.Context, release operand.Release, dir string) error {
+	err := operand.Download(ctx, release.Name, dir)
+	if err != nil && release.Optional && ctx.Err() == nil {
+		c.report.Logf("        going on without memcached of Debian %s (remove %s to try again): %v", release.Name, dir, err)
+		return operand.Without(dir)
+	}
+	return err
+}
+
+// tools says where everything is, once it is there.
+func (c *Cluster) tools() (tools, error) {
+	var have tools
+	for _, part := range []struct {
+		tool build.Tool
+		dir  *string
+	}{
+		{build.Kube, &have.kube}, {build.CoreDNS, &have.coredns}, {build.Pause, &have.pause},
+		{build.OLM, &have.olm}, {build.OPM, &have.opm}, {build.OperatorSDK, &have.sdk},
+	} {
+		dir, err := c.builder.Dir(part.tool)
+		if err != nil {
+			return tools{}, err
+		}
+		*part.dir = dir
+	}
+	for _, release := range operand.Releases() {
+		packages, err := operand.Packages(c.layout.Cluster("debs", release.Name))
+		if err != nil {
+			return tools{}, err
+		}
+		if len(packages) > 0 {
+			have.operands = append(have.operands, packages)
+		}
+	}
+	return have, nil
+}
+
+// Tool builds the tool that holds the named program, unless it is there, and returns the folder that the program is in.
+func (c *Cluster) Tool(ctx context.Context, program string) (string, error) {
+	tool, err := build.Find(program)
+	if err != nil {
+		return "", err
+	}
+	tasks, err := c.buildTasks([]build.Tool{tool})
+	if err != nil {
+		return "", err
+	}
+	c.report.Expect(len(tasks))
+	if err := c.perform(ctx, tasks); err != nil {
+		return "", err
+	}
+	return c.builder.Dir(tool)
+}

@@ -1,0 +1,100 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/network"
+)
+
+// Disk space that must be free in the cache folder, in bytes.
+const (
+	// DiskToBuild is for building every tool from nothing.
+	DiskToBuild = 12 << 30
+	// DiskToRun is for the images and data of a running cluster.
+	DiskToRun = 3 << 30
+)
+
+// Check returns everything that is wrong with the machine, one line each, before anything is started.
+// alive tells which of the cluster's own processes run already: their ports are theirs.
+func Check(l layout.Layout, disk uint64, alive func(process string) bool) error {
+	if runtime.GOOS != "linux" {
+		return fmt.Errorf("the local cluster runs on Linux only, and this is %s: set KUBECONFIG to a cluster of your own instead", runtime.GOOS)
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("the local cluster needs root, for network namespaces and containers: run it with sudo -E, or set KUBECONFIG to a cluster of your own instead")
+	}
+	return errors.Join(checkDisk(l.Cache, disk), checkCgroups("/sys/fs/cgroup"), checkRange(), checkPorts(layout.Ports(), alive))
+}
+
+// checkDisk looks at the file system that will hold the cache.
+func checkDisk(folder string, want uint64) error {
+	existing := folder
+	for {
+		if _, err := os.Stat(existing); err == nil || existing == "/" {
+			break
+		}
+		existing = filepath.Dir(existing)
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(existing, &fs); err != nil {
+		return fmt.Errorf("look at the disk of %s: %w", folder, err)
+	}
+	if free := fs.Bavail * uint64(fs.Bsize); free < want {
+		return fmt.Errorf("%s has %.1f GiB free, and %.0f are needed: free some, or set XDG_CACHE_HOME to a larger disk", existing, float64(free)/(1<<30), float64(want)/(1<<30))
+	}
+	if fs.Type == unix.OVERLAYFS_SUPER_MAGIC {
+		return fmt.Errorf("%s is itself on an overlay file system, on which containers cannot be stacked: set XDG_CACHE_HOME to a folder on a real disk or a volume", existing)
+	}
+	return nil
+}
+
+// checkCgroups looks for the resource controllers that the kubelet needs, of either version.
+func checkCgroups(root string) error {
+	wanted := []string{"cpu", "cpuset", "memory", "pids"}
+	available, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
+	unified := err == nil
+	var missing []string
+	for _, controller := range wanted {
+		if unified {
+			if !containsWord(string(available), controller) {
+				missing = append(missing, controller)
+			}
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(root, controller, "cgroup.procs")); err != nil {
+			missing = append(missing, controller)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the cgroup controllers %s are not available in %s: mount cgroup2 there (mount -t cgroup2 none %s), or, in a container, run it privileged", strings.Join(missing, ", "), root, root)
+}
+
+func containsWord(text, word string) bool {
+	for field := range strings.FieldsSeq(text) {
+		if field == word {
+			return true
+		}
+	}
+	return false
+}
+
+func checkRange() error {
+	user, err := network.InUse()
+	if err != nil {
+		return err
+	}
+	if user != "" {
+		return fmt.Errorf("the addresses %s are in use on this machine (%s): the cluster needs them for itself, so remove that", layout.TestRange, user)
+	}
+	return nil
+}

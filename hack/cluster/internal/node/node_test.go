@@ -1,0 +1,90 @@
+package node
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
+)
+
+func TestMountsBelowTakesOnlyWhatIsInside(t *testing.T) {
+	mountinfo := `22 1 259:1 / / rw - ext4 /dev/vda rw
+30 22 0:25 / /cache/cluster/kubelet/pods/a rw - tmpfs tmpfs rw
+31 30 0:26 / /cache/cluster/kubelet/pods/a/with\040blank rw - tmpfs tmpfs rw
+32 22 0:27 / /cache/cluster-of-another/kubelet rw - tmpfs tmpfs rw
+33 22 0:27 / /cache/cluster rw - tmpfs tmpfs rw
+`
+	want := []string{"/cache/cluster/kubelet/pods/a", "/cache/cluster/kubelet/pods/a/with blank"}
+	if got := mountsBelow(mountinfo, "/cache/cluster"); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestConfigurationsAreWellFormed(t *testing.T) {
+	l := layout.Layout{Cache: filepath.Join(t.TempDir(), `with "quotes"`)}
+	for _, write := range []func(layout.Layout) error{WriteContainerd, WriteKubelet} {
+		if err := write(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kubelet struct {
+		ResolvConf string   `json:"resolvConf"`
+		ClusterDNS []string `json:"clusterDNS"`
+	}
+	unmarshal(t, l.Cluster("kubelet.yaml"), &kubelet)
+	if kubelet.ResolvConf != l.Cluster("resolv.conf") || !slices.Equal(kubelet.ClusterDNS, []string{layout.NodeIP}) {
+		t.Errorf("kubelet: %+v", kubelet)
+	}
+	var network struct {
+		Plugins []struct{ Type, Bridge string }
+	}
+	unmarshal(t, l.CNI("config", "10-pods.conflist"), &network)
+	if len(network.Plugins) != 1 || network.Plugins[0].Bridge != layout.Bridge {
+		t.Errorf("network: %+v", network)
+	}
+}
+
+// unmarshal reads a file of YAML, of which JSON is a part.
+func unmarshal(t *testing.T, file string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAContainerIsKilledOnlyByItsOwnCgroup(t *testing.T) {
+	stranger := exec.Command("/bin/sh", "-c", "while :; do sleep 1; done")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
+	l := layout.Layout{Cache: t.TempDir()}
+	folder := filepath.Join(tasks(l), "0123456789abcdef")
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "init.pid"), []byte(strconv.Itoa(stranger.Process.Pid)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, err := process.Identify(stranger.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := KillContainers(l); err != nil {
+		t.Fatal(err)
+	}
+	if !id.Alive() {
+		t.Error("a process outside the container's cgroup was killed")
+	}
+}

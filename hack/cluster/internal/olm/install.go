@@ -1,0 +1,92 @@
+package olm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/kube"
+)
+
+// Namespace is where OLM runs.
+const Namespace = "olm"
+
+const (
+	establishTimeout = 30 * time.Second
+	succeedTimeout   = 5 * time.Minute
+)
+
+var (
+	crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	csvs = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "clusterserviceversions"}
+)
+
+// Install applies the manifests: definitions first, the rest once they are established.
+func Install(ctx context.Context, client *kube.Client, manifests Manifests) error {
+	group, groupCtx := errgroup.WithContext(ctx)
+	for _, crd := range manifests.CRDs {
+		group.Go(func() error { return client.Apply(groupCtx, crd) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, crd := range manifests.CRDs {
+		err := kube.Until(ctx, establishTimeout, func(ctx context.Context) error {
+			have, err := client.Get(ctx, crds, "", crd.GetName())
+			if err != nil {
+				return err
+			}
+			return kube.ConditionTrue(have, "Established")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, object := range manifests.Objects {
+		err := kube.Until(ctx, establishTimeout, func(ctx context.Context) error { return client.Apply(ctx, object) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Working returns nil when the packageserver's CSV has succeeded: the last part of OLM to come up, installed by OLM itself.
+func Working(ctx context.Context, client *kube.Client) error {
+	csv, err := client.Get(ctx, csvs, Namespace, "packageserver")
+	if err != nil {
+		return err
+	}
+	phase, _, err := unstructured.NestedString(csv.Object, "status", "phase")
+	if err != nil {
+		return fmt.Errorf("read the phase of packageserver: %w", err)
+	}
+	if phase != "Succeeded" {
+		message, _, _ := unstructured.NestedString(csv.Object, "status", "message")
+		return fmt.Errorf("the ClusterServiceVersion packageserver is in phase %q: %s", phase, message)
+	}
+	return nil
+}
+
+// Await waits until OLM works.
+func Await(ctx context.Context, client *kube.Client) error {
+	err := kube.Until(ctx, succeedTimeout, func(ctx context.Context) error { return Working(ctx, client) })
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("OLM does not come up: %w (see kubectl -n %s get pods,events)", err, Namespace)
+	}
+	return err
+}
+
+// Installed tells whether the cluster has OLM's definitions, whoever installed them.
+func Installed(ctx context.Context, client *kube.Client) (bool, error) {
+	_, err := client.Get(ctx, crds, "", "clusterserviceversions.operators.coreos.com")
+	if kube.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,1 @@
+{{- define "version" -}}{{ .Chart.Version }}{{- end -}}

@@ -1,0 +1,178 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func supervisor(t *testing.T) *Supervisor {
+	t.Helper()
+	s := &Supervisor{Run: t.TempDir(), Logs: t.TempDir(), Mark: t.TempDir()}
+	t.Cleanup(func() {
+		if err := s.Sweep(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func shell(name, script string) Spec {
+	return Spec{Name: name, Path: "/bin/sh", Args: []string{"-c", script}}
+}
+
+const forever = "while :; do sleep 1; done"
+
+func TestParseStatCopesWithNamesThatLookLikeFields(t *testing.T) {
+	line := "42 (a ) R b) S 1 42 42 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 987654 0 0"
+	state, start, err := parseStat([]byte(line))
+	if err != nil || state != 'S' || start != 987654 {
+		t.Errorf("state %c, start %d, error %v", state, start, err)
+	}
+	if _, _, err := parseStat([]byte("42 (cut")); err == nil {
+		t.Error("a line cut short was accepted")
+	}
+}
+
+func TestEnsureKeepsARunningProcessAndReplacesAChangedOne(t *testing.T) {
+	s := supervisor(t)
+	first, err := s.Ensure(shell("one", forever))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Ensure(shell("one", forever))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.id != first.id {
+		t.Error("an unchanged process was started a second time")
+	}
+	changed, err := s.Ensure(shell("one", ": changed; "+forever))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed.id == first.id || first.id.Alive() {
+		t.Error("the process of the old arguments is still there")
+	}
+}
+
+func TestEnsureFollowsTheConfigurationFile(t *testing.T) {
+	s := supervisor(t)
+	spec := shell("configured", forever)
+	spec.Files = []string{filepath.Join(t.TempDir(), "config")}
+	var started []Identity
+	for _, content := range []string{"a", "a", "b"} {
+		if err := os.WriteFile(spec.Files[0], []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Ensure(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started = append(started, p.id)
+	}
+	if started[0] != started[1] || started[1] == started[2] {
+		t.Errorf("started %v for the contents a, a, b", started)
+	}
+}
+
+func TestStopEndsAProcessThatIgnoresBeingAsked(t *testing.T) {
+	s := supervisor(t)
+	p, err := s.Ensure(shell("stubborn", "trap '' TERM; echo deaf; "+forever))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Await(t.Context(), time.Minute, func(context.Context) error {
+		if log, _ := os.ReadFile(s.LogFile("stubborn")); string(log) == "deaf\n" {
+			return nil
+		}
+		return errors.New("not deaf yet")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop("stubborn", 200*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if p.id.Alive() {
+		t.Error("it lives")
+	}
+	if alive, err := s.Alive("stubborn"); alive || err != nil {
+		t.Errorf("alive %v, error %v after Stop", alive, err)
+	}
+}
+
+func TestStopSparesAStrangerUnderARecycledID(t *testing.T) {
+	s := supervisor(t)
+	stranger := exec.Command("/bin/sh", "-c", forever)
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
+	id, err := Identify(stranger.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := id
+	old.Start--
+	data, err := json.Marshal(record{Identity: old})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.file("gone"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop("gone", time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if !id.Alive() {
+		t.Error("a process that only shares the id was killed")
+	}
+}
+
+func TestSweepFindsWhatACrashLeftUnrecorded(t *testing.T) {
+	s := supervisor(t)
+	p, err := s.Ensure(shell("lost", forever))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(s.file("lost")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if p.id.Alive() {
+		t.Error("the unrecorded process lives")
+	}
+}
+
+func TestAwaitShowsTheLastWordsOfAProcessThatDies(t *testing.T) {
+	s := supervisor(t)
+	p, err := s.Ensure(shell("brief", "echo address already in use >&2; exit 1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Await(t.Context(), time.Minute, func(context.Context) error { return errors.New("not yet") })
+	if err == nil || !strings.Contains(err.Error(), "address already in use") || !strings.Contains(err.Error(), "brief has exited") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestAwaitSaysWhatWasMissingAtTheDeadline(t *testing.T) {
+	s := supervisor(t)
+	p, err := s.Ensure(shell("slow", forever))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Await(t.Context(), 300*time.Millisecond, func(context.Context) error { return errors.New("still loading") })
+	if err == nil || !strings.Contains(err.Error(), "still loading") {
+		t.Errorf("error is %v", err)
+	}
+}

@@ -1,0 +1,3 @@
+module github.com/example/memcached-operator/hack/tools/pause
+
+go 1.26.0
