@@ -66,6 +66,21 @@ func env() *cobra.Command {
 	}
 }
 
+func packages() *cobra.Command {
+	return &cobra.Command{
+		Use:   "packages",
+		Short: "Install the Debian packages that are missing, as up does, and start nothing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, c, err := local()
+			if err != nil {
+				return err
+			}
+			return c.Packages(cmd.Context())
+		},
+	}
+}
+
 func tool() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tool NAME...",

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/build"
@@ -59,6 +60,15 @@ func (c *Cluster) missing(options Options) ([]task, error) {
 		}
 	}
 	return tasks, nil
+}
+
+// Packages installs the Debian packages whose programs are missing, and nothing else.
+func (c *Cluster) Packages(ctx context.Context) error {
+	missing := host.MissingPackages()
+	if len(missing) > 0 && os.Geteuid() != 0 {
+		return fmt.Errorf("the packages %s are missing, and installing them needs root: run apt-get install %[1]s, or this with sudo -E", strings.Join(missing, " "))
+	}
+	return c.perform(ctx, installTasks())
 }
 
 // installTasks installs the Debian packages whose programs are missing.
