@@ -68,7 +68,9 @@ func (c *Cluster) Packages(ctx context.Context) error {
 	if len(missing) > 0 && os.Geteuid() != 0 {
 		return fmt.Errorf("the packages %s are missing, and installing them needs root: run apt-get install %[1]s, or this with sudo -E", strings.Join(missing, " "))
 	}
-	return c.perform(ctx, installTasks())
+	tasks := installTasks()
+	c.report.Expect(len(tasks))
+	return c.perform(ctx, tasks)
 }
 
 // installTasks installs the Debian packages whose programs are missing.

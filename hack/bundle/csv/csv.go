@@ -1,0 +1,117 @@
+package csv
+
+import (
+	_ "embed" // The description and the icon are files, so that they can be looked at.
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/blang/semver/v4"
+	opversion "github.com/operator-framework/api/pkg/lib/version"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/example/memcached-operator/hack/bundle/project"
+)
+
+//go:embed description.md
+var description string
+
+//go:embed icon.svg
+var icon []byte
+
+// Inputs is everything that a ClusterServiceVersion is composed from beside this package's own text.
+type Inputs struct {
+	// Version is the semantic version, without a leading v.
+	Version string
+	// Replaces is the version that this one follows in the catalog, empty for the first.
+	Replaces string
+	// CreatedAt is when the version was released; the zero time's Unix epoch stands for "not released yet".
+	CreatedAt time.Time
+	// OperatorImage is the manager's image; by digest in a release.
+	OperatorImage string
+	// CRDs are the custom resource definitions that the operator owns.
+	CRDs []apiextensionsv1.CustomResourceDefinition
+	// ClusterRules and NamespaceRules are what the operator may do everywhere, and in its own namespace.
+	ClusterRules, NamespaceRules []rbacv1.PolicyRule
+	// Examples are custom resources, one for each owned kind and version; the first one is what a console offers
+	// to create right after the installation.
+	Examples []unstructured.Unstructured
+}
+
+// Icon is the operator's icon, an SVG.
+func Icon() []byte { return icon }
+
+// Compose returns the ClusterServiceVersion. It fails for an invalid version, a custom resource definition that
+// has no descriptors in this package, and examples that do not match the definitions one to one.
+func Compose(in Inputs) (*v1alpha1.ClusterServiceVersion, error) {
+	version, err := semver.Parse(in.Version)
+	if err != nil {
+		return nil, fmt.Errorf("version %q is not a semantic version such as 1.2.3: %w", in.Version, err)
+	}
+	owned, err := ownedCRDs(in.CRDs)
+	if err != nil {
+		return nil, err
+	}
+	annotations, err := annotations(in)
+	if err != nil {
+		return nil, err
+	}
+	csv := &v1alpha1.ClusterServiceVersion{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: v1alpha1.ClusterServiceVersionAPIVersion, Kind: v1alpha1.ClusterServiceVersionKind,
+		},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        project.CSVName(in.Version),
+			Annotations: annotations,
+			Labels: map[string]string{
+				"operatorframework.io/arch." + arch: "supported",
+				"operatorframework.io/os.linux":     "supported",
+			},
+		},
+		Spec: presentation(),
+	}
+	csv.Spec.Version = opversion.OperatorVersion{Version: version}
+	csv.Spec.InstallStrategy = v1alpha1.NamedInstallStrategy{
+		StrategyName: v1alpha1.InstallStrategyNameDeployment, StrategySpec: strategy(in),
+	}
+	csv.Spec.CustomResourceDefinitions.Owned = owned
+	csv.Spec.RelatedImages = []v1alpha1.RelatedImage{
+		{Name: project.Container, Image: in.OperatorImage},
+		{Name: "memcached", Image: project.OperandImage},
+	}
+	if in.Replaces != "" {
+		csv.Spec.Replaces = project.CSVName(in.Replaces)
+	}
+	return csv, nil
+}
+
+// presentation is the part of the spec that is the same for every version: what a catalog shows, and how it may be
+// installed.
+func presentation() v1alpha1.ClusterServiceVersionSpec {
+	return v1alpha1.ClusterServiceVersionSpec{
+		DisplayName: "Memcached Operator",
+		Description: description,
+		Icon: []v1alpha1.Icon{{
+			Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml",
+		}},
+		Keywords: []string{"memcached", "cache", "key-value", "in-memory", "database"},
+		Links: []v1alpha1.AppLink{
+			{Name: "Source and documentation", URL: project.SourceURL},
+			{Name: "Memcached", URL: "https://memcached.org"},
+		},
+		Maintainers:    []v1alpha1.Maintainer{{Name: "Memcached Operator maintainers", Email: "maintainers@example.com"}},
+		Provider:       v1alpha1.AppLink{Name: "Memcached Operator project", URL: project.SourceURL},
+		Maturity:       "alpha",
+		MinKubeVersion: project.MinKubeVersion,
+		InstallModes: []v1alpha1.InstallMode{
+			{Type: v1alpha1.InstallModeTypeOwnNamespace},
+			{Type: v1alpha1.InstallModeTypeSingleNamespace},
+			{Type: v1alpha1.InstallModeTypeMultiNamespace},
+			{Type: v1alpha1.InstallModeTypeAllNamespaces, Supported: true},
+		},
+	}
+}

@@ -1,0 +1,158 @@
+package layout_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/hack/bundle/layout"
+)
+
+const root = "../../.."
+
+// compose composes the bundle of this checkout, once for all tests: reading the source takes seconds.
+var compose = sync.OnceValues(func() (layout.Files, error) { return layout.Compose(root, layout.Unreleased("9.9.9", "9.9.8")) })
+
+func TestComposingTwiceGivesTheSameBytes(t *testing.T) {
+	first, err := compose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := layout.Compose(root, layout.Unreleased("9.9.9", "9.9.8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := first.Differences(second); len(names) > 0 {
+		t.Errorf("these files differ from one run to the next: %v", names)
+	}
+}
+
+func TestABundleHasItsManifestsMetadataAndTests(t *testing.T) {
+	files, err := compose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"manifests/memcached-operator.clusterserviceversion.yaml",
+		"manifests/cache.example.com_memcacheds.yaml",
+		"manifests/memcached-operator-controller-manager-metrics-service_v1_service.yaml",
+		"manifests/memcached-operator-metrics-reader_rbac.authorization.k8s.io_v1_clusterrole.yaml",
+		"manifests/memcached-operator-memcached-editor-role_rbac.authorization.k8s.io_v1_clusterrole.yaml",
+		"manifests/memcached-operator-memcached-viewer-role_rbac.authorization.k8s.io_v1_clusterrole.yaml",
+		"metadata/annotations.yaml",
+		"tests/scorecard/config.yaml",
+	} {
+		if len(files[name]) == 0 {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
+func TestPinsReachTheBundle(t *testing.T) {
+	pins := layout.Pins{
+		Version: "9.9.9", Replaces: "9.9.8", CreatedAt: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
+		OperatorImage: "quay.io/example/memcached-operator@sha256:aaa", ScorecardImage: "quay.io/example/memcached-operator-scorecard@sha256:bbb",
+	}
+	files, err := layout.Compose(root, pins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	csv := string(files["manifests/memcached-operator.clusterserviceversion.yaml"])
+	for _, want := range []string{
+		"name: memcached-operator.v9.9.9", "replaces: memcached-operator.v9.9.8", `createdAt: "2026-05-04T03:02:01Z"`,
+		"containerImage: " + pins.OperatorImage, "image: " + pins.OperatorImage,
+	} {
+		if !strings.Contains(csv, want) {
+			t.Errorf("the ClusterServiceVersion lacks %q", want)
+		}
+	}
+	if strings.Contains(csv, "memcached-operator:v9.9.9") {
+		t.Error("the ClusterServiceVersion still refers to an image by tag")
+	}
+	if config := string(files["tests/scorecard/config.yaml"]); !strings.Contains(config, pins.ScorecardImage) {
+		t.Errorf("the scorecard's configuration lacks %s:\n%s", pins.ScorecardImage, config)
+	}
+}
+
+// OLM and opm read the image's labels, the library reads the file: they must say the same.
+func TestTheBundleImageSaysTheSameAsTheMetadata(t *testing.T) {
+	dockerfile, err := os.ReadFile(filepath.Join(root, "bundle.Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{}
+	for line := range strings.Lines(string(dockerfile)) {
+		if label, ok := strings.CutPrefix(strings.TrimSpace(line), "LABEL "); ok {
+			name, value, _ := strings.Cut(label, "=")
+			labels[name] = value
+		}
+	}
+	files, err := compose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var metadata struct{ Annotations map[string]string }
+	if err := yaml.Unmarshal(files["metadata/annotations.yaml"], &metadata); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(metadata.Annotations, labels); diff != "" {
+		t.Errorf("-metadata/annotations.yaml +bundle.Dockerfile:\n%s", diff)
+	}
+}
+
+func TestWriteTouchesOnlyWhatDiffers(t *testing.T) {
+	dir := t.TempDir()
+	before := layout.Files{"keep": []byte("1"), "change": []byte("1"), "gone/away": []byte("1")}
+	if _, err := before.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Unix(1000, 0)
+	if err := os.Chtimes(filepath.Join(dir, "keep"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	after := layout.Files{"keep": []byte("1"), "change": []byte("2"), "sub/new": []byte("3")}
+	changed, err := after.Write(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"change", "gone/away", "sub/new"}, changed); diff != "" {
+		t.Errorf("changed files, -want +got:\n%s", diff)
+	}
+	have, err := layout.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.EqualFunc(have, after, func(a, b []byte) bool { return string(a) == string(b) }) {
+		t.Errorf("the directory holds %v, want %v", have, after)
+	}
+	info, err := os.Stat(filepath.Join(dir, "keep"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !info.ModTime().Equal(old) {
+		t.Error("a file that was right already was written again")
+	}
+	if changed, err = after.Write(dir); err != nil || len(changed) > 0 {
+		t.Errorf("a second run changed %v (%v)", changed, err)
+	}
+}
+
+func TestReadRefusesALinkAndTakesAMissingDirectoryAsEmpty(t *testing.T) {
+	dir := t.TempDir()
+	if files, err := layout.Read(filepath.Join(dir, "none")); err != nil || len(files) > 0 {
+		t.Errorf("a directory that does not exist: %v, %v", files, err)
+	}
+	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := layout.Read(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a symbolic link: %v", err)
+	}
+}

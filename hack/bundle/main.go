@@ -1,0 +1,149 @@
+// Command bundle composes the OLM bundle of the version under development from the operator's source, validates
+// bundles, and renders them to plain manifests for clusters without OLM. It is a thin shell over the packages below
+// it. Run it from anywhere inside the checkout: go run ./hack/bundle --help.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/example/memcached-operator/hack/bundle/fresh"
+	"github.com/example/memcached-operator/hack/bundle/plain"
+	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/bundle/verify"
+	"github.com/example/memcached-operator/hack/release/checkout"
+	"github.com/example/memcached-operator/hack/release/operand"
+)
+
+func main() {
+	if err := command().Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "bundle:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var version string
+	var check bool
+	cmd := &cobra.Command{
+		Use:           "bundle",
+		Short:         "Compose bundles/v<version> from the operator's types and markers",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := checkout.Root()
+			if err != nil {
+				return err
+			}
+			return compose(cmd, root, version, check)
+		},
+	}
+	cmd.PersistentFlags().StringVar(&version, "version", project.Version, "version of the bundle, without a leading v")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit 1 and name the files that would change")
+	cmd.SetOut(os.Stdout) // Results; progress and errors go to standard error.
+	cmd.AddCommand(validateCommand(&version), renderCommand(&version), operandCommand())
+	return cmd
+}
+
+func compose(cmd *cobra.Command, root, version string, check bool) error {
+	bundle, err := fresh.Compare(root, version)
+	if err != nil {
+		return err
+	}
+	if check {
+		return bundle.Check()
+	}
+	if err := bundle.Write(); err != nil {
+		return err
+	}
+	for _, name := range bundle.Stale {
+		cmd.Println("wrote", bundle.Dir+"/"+name)
+	}
+	if len(bundle.Stale) == 0 {
+		cmd.Println(bundle.Dir, "is up to date")
+	}
+	return nil
+}
+
+func validateCommand(version *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate [DIRECTORY...]",
+		Short: "Validate bundles with every validator of the operator framework; a warning is a failure",
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			if len(dirs) == 0 {
+				root, err := checkout.Root()
+				if err != nil {
+					return err
+				}
+				dirs = []string{root + "/" + project.BundleDir(*version)}
+			}
+			for _, dir := range dirs {
+				if err := verify.Bundle(dir); err != nil {
+					return err
+				}
+				cmd.Println(dir, "is valid")
+			}
+			return nil
+		},
+	}
+}
+
+func renderCommand(version *string) *cobra.Command {
+	var options plain.Options
+	var direct, crds bool
+	var operands string
+	cmd := &cobra.Command{
+		Use:   "render (--direct | --crds)",
+		Short: "Print the bundle as plain manifests, to install without OLM",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := checkout.Root()
+			if err != nil {
+				return err
+			}
+			if options.Operands, err = operand.Load(operands); err != nil {
+				return err
+			}
+			options.CRDsOnly = crds
+			out, err := plain.Render(root+"/"+project.BundleDir(*version), options)
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(out)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&direct, "direct", false, "everything: namespace, definitions, permissions, Deployment")
+	cmd.Flags().BoolVar(&crds, "crds", false, "only the custom resource definitions")
+	cmd.Flags().StringVar(&options.Image, "image", "", "image of the manager (default: the one that the bundle names)")
+	cmd.Flags().StringVar(&operands, "operands", "", "JSON file that maps official operand images to the ones to run")
+	cmd.MarkFlagsOneRequired("direct", "crds")
+	cmd.MarkFlagsMutuallyExclusive("direct", "crds")
+	return cmd
+}
+
+func operandCommand() *cobra.Command {
+	var operands string
+	cmd := &cobra.Command{
+		Use:   "operand",
+		Short: "Print the memcached image that the operator is told to run, for a manager outside a cluster",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			standIns, err := operand.Load(operands)
+			if err != nil {
+				return err
+			}
+			image, err := standIns.Replace([]byte(project.OperandImage))
+			if err != nil {
+				return err
+			}
+			cmd.Println(string(image))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&operands, "operands", "", "JSON file that maps official operand images to the ones to run")
+	return cmd
+}

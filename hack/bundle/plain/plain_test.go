@@ -1,0 +1,98 @@
+package plain_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/example/memcached-operator/hack/bundle/plain"
+	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/release/operand"
+)
+
+const bundle = "../../../bundles/v" + project.Version
+
+func render(t *testing.T, options plain.Options) []unstructured.Unstructured {
+	t.Helper()
+	out, err := plain.Render(bundle, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []unstructured.Unstructured
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096); ; {
+		var object unstructured.Unstructured
+		err := decoder.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+}
+
+func TestWithoutOLMTheSameObjectsAreThere(t *testing.T) {
+	var got []string
+	for _, object := range render(t, plain.Options{}) {
+		got = append(got, strings.Trim(object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName(), "/"))
+	}
+	for _, want := range []string{
+		"Namespace /memcached-operator-system",
+		"CustomResourceDefinition /memcacheds.cache.example.com",
+		"ServiceAccount memcached-operator-system/memcached-operator-controller-manager",
+		"ClusterRole /memcached-operator-manager-role",
+		"ClusterRoleBinding /memcached-operator-manager-rolebinding",
+		"Role memcached-operator-system/memcached-operator-leader-election-role",
+		"RoleBinding memcached-operator-system/memcached-operator-leader-election-rolebinding",
+		"Service memcached-operator-system/memcached-operator-controller-manager-metrics-service",
+		"Deployment memcached-operator-system/memcached-operator-controller-manager",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is missing from %v", want, got)
+		}
+	}
+	if got[0] != "Namespace /memcached-operator-system" {
+		t.Errorf("the first object is %s: what is in the namespace could not be created", got[0])
+	}
+}
+
+func TestImagesAreTheOnesAskedFor(t *testing.T) {
+	standIn := project.OperandRepository + "@sha256:" + strings.Repeat("1", 64)
+	objects := render(t, plain.Options{
+		Image: "localhost:5000/me/manager:dev", Operands: operand.Map{project.OperandImage: standIn},
+	})
+	deployment := objects[len(objects)-1]
+	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	if err != nil || len(containers) != 1 {
+		t.Fatalf("containers of %s: %v, %v", deployment.GetKind(), containers, err)
+	}
+	container := containers[0].(map[string]any)
+	if container["image"] != "localhost:5000/me/manager:dev" {
+		t.Errorf("the manager's image is %v", container["image"])
+	}
+	env := container["env"].([]any)[0].(map[string]any)
+	if env["name"] != project.OperandEnv || env["value"] != standIn {
+		t.Errorf("the operand is %v", env)
+	}
+}
+
+func TestOnlyTheDefinitions(t *testing.T) {
+	for _, object := range render(t, plain.Options{CRDsOnly: true}) {
+		if object.GetKind() != "CustomResourceDefinition" {
+			t.Errorf("%s is not a definition", object.GetKind())
+		}
+	}
+}
+
+func TestAMissingBundleIsSaidWithItsRemedy(t *testing.T) {
+	if _, err := plain.Render(t.TempDir(), plain.Options{}); err == nil || !strings.Contains(err.Error(), "go run ./hack/bundle") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,63 @@
+package verify_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/example/memcached-operator/hack/bundle/layout"
+	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/bundle/verify"
+)
+
+const current = "../../../"
+
+func TestTheBundleOfThisCheckoutIsValid(t *testing.T) {
+	if err := verify.Bundle(current + project.BundleDir(project.Version)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsWrongIsNamed(t *testing.T) {
+	const csv = "manifests/" + project.Package + ".clusterserviceversion.yaml"
+	for name, test := range map[string]struct {
+		spoil func(layout.Files)
+		want  string
+	}{
+		"a warning is a failure": {
+			func(f layout.Files) { replace(f, csv, "minKubeVersion: "+project.MinKubeVersion, "") }, "minKubeVersion",
+		},
+		"an example of a kind that is not owned": {
+			func(f layout.Files) { replace(f, csv, `"kind": "Memcached"`, `"kind": "Teapot"`) }, "Teapot",
+		},
+		"an owned definition that is not there": {
+			func(f layout.Files) { delete(f, "manifests/cache.example.com_memcacheds.yaml") }, "owned CRD",
+		},
+		"a kind that does not install everywhere": {
+			func(f layout.Files) {
+				f["manifests/monitor.yaml"] = []byte("apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata:\n  name: m\n")
+			}, "ServiceMonitor m",
+		},
+		"an unknown category": {
+			func(f layout.Files) { replace(f, csv, "categories: Database", "categories: Cachebase") }, "Cachebase",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, err := layout.Read(current + project.BundleDir(project.Version))
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.spoil(files)
+			dir := t.TempDir()
+			if _, err := files.Write(dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := verify.Bundle(dir); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func replace(files layout.Files, name, from, to string) {
+	files[name] = []byte(strings.ReplaceAll(string(files[name]), from, to))
+}

@@ -1,0 +1,206 @@
+// Command image builds the project's images, keeps them, pushes them, and proves that building them again gives the
+// same digests. It is a thin shell over the packages below it. Run it from anywhere inside the checkout:
+// go run ./hack/image --help.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/spf13/cobra"
+
+	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/image/builder"
+	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/image/registry"
+	"github.com/example/memcached-operator/hack/image/store"
+	"github.com/example/memcached-operator/hack/release/checkout"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+}
+
+// options are what all verbs have in common.
+type options struct{ version, builder string }
+
+func command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use: "image", Short: "Build and push the project's images", SilenceUsage: true, SilenceErrors: true,
+	}
+	cmd.PersistentFlags().StringVar(&o.version, "version", project.Version, "version to build, without a leading v")
+	cmd.PersistentFlags().StringVar(&o.builder, "builder", "", "docker, podman or buildah (default: the first that works)")
+	cmd.SetOut(os.Stdout) // Results; progress and errors go to standard error.
+	cmd.AddCommand(buildCommand(&o), pushCommand(), reproCommand(&o))
+	return cmd
+}
+
+// kitchen is ready to build the checkout's images. It says on stderr which builder it uses.
+func (o options) kitchen(cmd *cobra.Command) (recipe.Kitchen, error) {
+	root, err := checkout.Root()
+	if err != nil {
+		return recipe.Kitchen{}, err
+	}
+	b, err := builder.Detect(cmd.Context(), o.builder)
+	if err != nil {
+		return recipe.Kitchen{}, err
+	}
+	cmd.PrintErrln("building with", b.Name())
+	return recipe.Kitchen{Root: root, Builder: b}, nil
+}
+
+func buildCommand(o *options) *cobra.Command {
+	var tag string
+	cmd := &cobra.Command{
+		Use:   "build IMAGE",
+		Short: "Build one image (" + strings.Join(recipe.Names, ", ") + ") and keep it on this machine",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(recipe.Names, args[0]) {
+				return fmt.Errorf("there is no image called %q: choose one of %s", args[0], strings.Join(recipe.Names, ", "))
+			}
+			kept, err := store.Default()
+			if err != nil {
+				return err
+			}
+			kitchen, err := o.kitchen(cmd)
+			if err != nil {
+				return err
+			}
+			image, err := cook(cmd.Context(), kitchen, args[0], o.version)
+			if err != nil {
+				return err
+			}
+			if tag == "" {
+				tag = project.Tagged(recipe.Repository(args[0]), o.version)
+			}
+			if err := kept.Put(tag, image); err != nil {
+				return err
+			}
+			return report(cmd, tag, image)
+		},
+	}
+	cmd.Flags().StringVar(&tag, "tag", "", "name of the image, for push (default: the official repository and v<version>)")
+	return cmd
+}
+
+func report(cmd *cobra.Command, tag string, image v1.Image) error {
+	digest, err := image.Digest()
+	if err != nil {
+		return fmt.Errorf("compute the digest: %w", err)
+	}
+	cmd.Println(tag, digest)
+	return nil
+}
+
+// cook builds the named image of the kitchen's checkout.
+func cook(ctx context.Context, kitchen recipe.Kitchen, name, version string) (v1.Image, error) {
+	switch name {
+	case "operator":
+		return kitchen.Program(ctx, recipe.Operator, version)
+	case "scorecard":
+		return kitchen.Program(ctx, recipe.Scorecard, version)
+	case "bundle":
+		return kitchen.Bundle(ctx, filepath.Join(kitchen.Root, project.BundleDir(version)))
+	case "catalog":
+		return kitchen.Catalog(ctx, filepath.Join(kitchen.Root, "catalog"))
+	}
+	return nil, fmt.Errorf("no recipe for the image %q", name)
+}
+
+func pushCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "push REFERENCE",
+		Short: "Push an image that was built with this --tag, and print its reference by digest",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kept, err := store.Default()
+			if err != nil {
+				return err
+			}
+			image, err := kept.Get(args[0])
+			if err != nil {
+				return err
+			}
+			if image == nil {
+				return fmt.Errorf("no image %s has been built: run `go run ./hack/image build NAME --tag %s` first", args[0], args[0])
+			}
+			pushed, err := registry.Push(cmd.Context(), args[0], image)
+			if err != nil {
+				return err
+			}
+			cmd.Println(pushed)
+			return nil
+		},
+	}
+}
+
+func reproCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "repro",
+		Short: "Build every image from two directories and compare the digests",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			here, err := o.kitchen(cmd)
+			if err != nil {
+				return err
+			}
+			dir, err := os.MkdirTemp("", "memcached-operator-copy-")
+			if err != nil {
+				return fmt.Errorf("make room for a copy of the checkout: %w", err)
+			}
+			defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
+			if err := checkout.Copy(cmd.Context(), here.Root, dir); err != nil {
+				return err
+			}
+			there := recipe.Kitchen{Root: dir, Builder: here.Builder}
+			for _, name := range buildable(here.Root) {
+				if err := same(cmd, here, there, name, o.version); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// buildable leaves out the catalog while nothing is released that could be in it.
+func buildable(root string) []string {
+	names := slices.Clone(recipe.Names)
+	if _, err := os.Stat(filepath.Join(root, "catalog", project.Package)); err != nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "catalog" })
+	}
+	return names
+}
+
+func same(cmd *cobra.Command, here, there recipe.Kitchen, name, version string) error {
+	var digests [2]v1.Hash
+	for i, kitchen := range []recipe.Kitchen{here, there} {
+		image, err := cook(cmd.Context(), kitchen, name, version)
+		if err != nil {
+			return err
+		}
+		if digests[i], err = image.Digest(); err != nil {
+			return fmt.Errorf("compute the digest of the %s image: %w", name, err)
+		}
+	}
+	if digests[0] != digests[1] {
+		return fmt.Errorf("the %s image is not reproducible: %s from %s, %s from a copy of it", name, digests[0], here.Root, digests[1])
+	}
+	cmd.Println(name, digests[0], "from two directories")
+	return nil
+}

@@ -1,0 +1,78 @@
+// Package registry pushes images, and finds out beforehand whether that will work. Certificates come from the system
+// and SSL_CERT_FILE, credentials from where docker and podman keep them.
+package registry
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+// probeTime is how long a registry may take to answer before it counts as unreachable.
+const probeTime = 15 * time.Second
+
+// Check makes sure that images can be pushed to the repository, by starting an upload and giving it up. The error
+// says what is wrong and how to mend it.
+func Check(ctx context.Context, repository string) error {
+	ref, err := name.ParseReference(repository + ":check")
+	if err != nil {
+		return fmt.Errorf("%q is not an image repository such as registry.example.com/team/name: %w", repository, err)
+	}
+	done := make(chan error, 1)
+	// The library takes no context here, so an unresponsive registry is left to time out on its own.
+	go func() { done <- remote.CheckPushPermission(ref, authn.DefaultKeychain, remote.DefaultTransport) }()
+	select {
+	case err := <-done:
+		return explain(ref.Context().RegistryStr(), repository, err)
+	case <-time.After(probeTime):
+		return fmt.Errorf("registry %s does not answer within %s: is the address right, and is it running?", ref.Context().RegistryStr(), probeTime)
+	case <-ctx.Done():
+		return fmt.Errorf("ask registry %s: %w", ref.Context().RegistryStr(), ctx.Err())
+	}
+}
+
+func explain(host, repository string, err error) error {
+	var refused *transport.Error
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused) && (refused.StatusCode == http.StatusUnauthorized || refused.StatusCode == http.StatusForbidden):
+		return fmt.Errorf("registry %s does not let you push to %s (%d): log in with `docker login %s` or `podman login %s`",
+			host, repository, refused.StatusCode, host, host)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("registry %s has a certificate of an authority that is not trusted here: name its certificate in SSL_CERT_FILE (%s)",
+			host, oneLine(err))
+	}
+	return fmt.Errorf("registry %s cannot be reached, so nothing was built: is the address right, and is it running? (%s)", host, oneLine(err))
+}
+
+// oneLine flattens the list of attempts that the library reports.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// Push pushes an image under a reference by tag and returns the reference by digest. An image that is there already
+// is not sent again.
+func Push(ctx context.Context, reference string, image v1.Image) (string, error) {
+	ref, err := name.NewTag(reference)
+	if err != nil {
+		return "", fmt.Errorf("%q is not an image reference by tag such as registry.example.com/team/name:tag: %w", reference, err)
+	}
+	if err := remote.Write(ref, image, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
+		return "", fmt.Errorf("push %s: %w", reference, err)
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		return "", fmt.Errorf("compute the digest of %s: %w", reference, err)
+	}
+	return ref.Context().Digest(digest.String()).String(), nil
+}

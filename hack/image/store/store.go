@@ -1,0 +1,81 @@
+// Package store keeps built images on this machine, outside the checkout, between the command that builds them and
+// the one that pushes them. It is an OCI image layout that other tools can read too.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/match"
+	imagespec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// CacheDir is where this project keeps what it builds: $XDG_CACHE_HOME/memcached-operator, or ~/.cache in its place.
+func CacheDir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache directory: %w", err)
+	}
+	return filepath.Join(cache, "memcached-operator"), nil
+}
+
+// Store is a directory of images by name.
+type Store struct{ path layout.Path }
+
+// Open opens the store in dir, and makes it when there is none.
+func Open(dir string) (*Store, error) {
+	path, err := layout.FromPath(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		path, err = layout.Write(dir, empty.Index)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the images in %s (delete the directory if it is damaged): %w", dir, err)
+	}
+	return &Store{path}, nil
+}
+
+// Default opens the store that all commands share.
+func Default() (*Store, error) {
+	cache, err := CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return Open(filepath.Join(cache, "images"))
+}
+
+// Put keeps an image under a name. An older image of that name is forgotten.
+func (s *Store) Put(name string, image v1.Image) error {
+	err := s.path.ReplaceImage(image, match.Name(name), layout.WithAnnotations(map[string]string{imagespec.AnnotationRefName: name}))
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", name, err)
+	}
+	return nil
+}
+
+// Get returns the image of a name, nil when there is none.
+func (s *Store) Get(name string) (v1.Image, error) {
+	index, err := s.path.ImageIndex()
+	if err != nil {
+		return nil, fmt.Errorf("read the store's index: %w", err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return nil, fmt.Errorf("read the store's index: %w", err)
+	}
+	for _, descriptor := range manifest.Manifests {
+		if match.Name(name)(descriptor) {
+			image, err := s.path.Image(descriptor.Digest)
+			if err != nil {
+				return nil, fmt.Errorf("read %s from the store: %w", name, err)
+			}
+			return image, nil
+		}
+	}
+	return nil, nil
+}

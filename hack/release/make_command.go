@@ -1,0 +1,78 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/image/builder"
+	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/release/checkout"
+	"github.com/example/memcached-operator/hack/release/making"
+)
+
+func makeCommand() *cobra.Command {
+	var channels, with string
+	cmd := &cobra.Command{
+		Use:   "make VERSION",
+		Short: "Release the version under development: pin its images, freeze its bundle, add it to the catalog",
+		Long: `Release the version under development, from the current commit, which must be the whole of the checkout.
+
+The images are built, their digests pinned into the bundle, the bundle frozen and added to the catalog, and all of it
+recorded in catalog/releases.yaml. Nothing is pushed and nothing is committed: commit what has changed, then publish
+with "release stage --registry quay.io".`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, err := checkout.Root()
+			if err != nil {
+				return err
+			}
+			plan, err := making.Check(cmd.Context(), root, args[0], strings.Split(channels, ","))
+			if err != nil {
+				return err
+			}
+			b, err := builder.Detect(cmd.Context(), with)
+			if err != nil {
+				return err
+			}
+			cmd.PrintErrf("releasing v%s from commit %s, building with %s\n", plan.Version, plan.Head.Commit, b.Name())
+			release, err := plan.Make(cmd.Context(), recipe.Kitchen{Root: root, Builder: b})
+			if err != nil {
+				return err
+			}
+			cmd.Println("operator ", release.OperatorImage)
+			cmd.Println("scorecard", release.ScorecardImage)
+			cmd.Println("bundle   ", release.BundleImage)
+			cmd.Println("Now commit bundles/ and catalog/. The next change needs a greater Version in hack/bundle/project/project.go.")
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&channels, "channels", project.Channels, "channels that get the release, comma separated")
+	cmd.Flags().StringVar(&with, "builder", "", "docker, podman or buildah (default: the first that works)")
+	return cmd
+}
+
+func verifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify",
+		Short: "Check that every released bundle is still what was released, and that the catalog has each exactly once",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := checkout.Root()
+			if err != nil {
+				return err
+			}
+			versions, err := making.Verify(root)
+			if err != nil {
+				return err
+			}
+			if len(versions) == 0 {
+				cmd.Println("nothing is released yet")
+				return nil
+			}
+			cmd.Println("frozen and in the catalog:", strings.Join(versions, ", "))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,105 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/example/memcached-operator/hack/bundle/fresh"
+	"github.com/example/memcached-operator/hack/bundle/layout"
+	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/catalog/render"
+	"github.com/example/memcached-operator/hack/catalog/template"
+	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/release/record"
+)
+
+// unreleased stages the version under development, as a release made now would look: the same bundle, with the
+// digests of the images just built in the place of tags.
+func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Version, error) {
+	s.Say("v%s: not released, from the files in %s", s.Unreleased, s.Kitchen.Root)
+	current, err := fresh.Compare(s.Kitchen.Root, s.Unreleased)
+	if err != nil {
+		return nil, err
+	}
+	if err := current.Check(); err != nil {
+		return nil, err
+	}
+	version := &Version{Version: s.Unreleased}
+	for _, program := range []struct {
+		name   string
+		binary recipe.Binary
+		staged *string
+	}{
+		{"operator", recipe.Operator, &version.OperatorImage},
+		{"scorecard", recipe.Scorecard, &version.ScorecardImage},
+	} {
+		image, err := s.Kitchen.Program(ctx, program.binary, s.Unreleased)
+		if err != nil {
+			return nil, err
+		}
+		if *program.staged, err = s.push(ctx, recipe.Repository(program.name), "v"+s.Unreleased, image); err != nil {
+			return nil, err
+		}
+	}
+	before, err := releases.Before(s.Unreleased)
+	if err != nil {
+		return nil, err
+	}
+	pins := layout.Unreleased(s.Unreleased, before)
+	pins.OperatorImage, pins.ScorecardImage = version.OperatorImage, version.ScorecardImage
+	files, err := layout.Compose(s.Kitchen.Root, pins)
+	if err != nil {
+		return nil, err
+	}
+	version.BundleImage, err = s.bundle(ctx, s.Unreleased, "", files)
+	return version, err
+}
+
+// catalog renders the graph over the staged bundles, builds its image and pushes it.
+func (s *Stage) catalog(ctx context.Context, result *Result) error {
+	content, err := os.ReadFile(filepath.Join(s.Kitchen.Root, template.File))
+	if err != nil {
+		return fmt.Errorf("read the catalog's template: %w", err)
+	}
+	graph, err := template.Parse(content)
+	if err != nil {
+		return err
+	}
+	if err := graph.Rename(s.staged); err != nil {
+		return err
+	}
+	if s.Unreleased != "" {
+		newest := result.Versions[len(result.Versions)-1]
+		if err := graph.Add(newest.Version, newest.BundleImage, graph.Channels()); err != nil {
+			return err
+		}
+	}
+	if content, err = graph.Encode(); err != nil {
+		return err
+	}
+	catalog, err := render.Catalog(ctx, content, func(image string) (string, error) { return s.dirs[image], nil })
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(s.Out, "catalog")
+	if _, err := (layout.Files{project.Package + "/catalog.yaml": catalog}).Write(dir); err != nil {
+		return err
+	}
+	image, err := s.Kitchen.Catalog(ctx, dir)
+	if err != nil {
+		return err
+	}
+	result.CatalogTag = s.Places.Refer(project.CatalogImage) + ":latest"
+	result.CatalogImage, err = s.push(ctx, project.CatalogImage, "latest", image)
+	return err
+}
+
+// staged finds the staged bundle of one that the template names.
+func (s *Stage) staged(official string) (string, error) {
+	if staged, ok := s.bundles[official]; ok {
+		return staged, nil
+	}
+	return "", fmt.Errorf("%s names the bundle %s, but %s has no release with it", template.File, official, record.File)
+}
