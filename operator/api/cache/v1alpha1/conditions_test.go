@@ -1,0 +1,151 @@
+package v1alpha1_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const operatorRoot = "../../.."
+
+// Reasons and condition types are part of the API, so the operator may only use those declared, with documentation, in
+// conditions.go. This test reads the source of the operator for places that take a reason or a type, and fails on a
+// literal there, and on a declared name that nothing uses.
+func TestReasonsAreDeclared(t *testing.T) {
+	declared := declaredConstants(t)
+	used := map[string]bool{}
+	for _, file := range sources(t) {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(file, "v1alpha1/conditions.go") {
+			continue
+		}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			for _, literal := range literalReasons(node) {
+				t.Errorf("%s uses %s as a reason or condition type: declare it in conditions.go", file, literal)
+			}
+			if selector, ok := node.(*ast.SelectorExpr); ok {
+				used[selector.Sel.Name] = true
+			}
+			return true
+		})
+	}
+	for name := range declared {
+		if !used[name] {
+			t.Errorf("%s is declared in conditions.go but never used", name)
+		}
+	}
+}
+
+// declaredConstants returns the constants of conditions.go by name, and checks each: documented, named after its value,
+// and of a form that the API server accepts.
+func declaredConstants(t *testing.T) map[string]string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), "conditions.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := regexp.MustCompile(`^[A-Z][A-Za-z]*$`)
+	declared := map[string]string{}
+	ast.Inspect(parsed, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		name, value := spec.Names[0].Name, strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`)
+		declared[name] = value
+		if spec.Doc == nil || !strings.HasPrefix(spec.Doc.Text(), name) {
+			t.Errorf("%s has no comment that begins with its name", name)
+		}
+		if !form.MatchString(value) || !strings.HasSuffix(name, value) {
+			t.Errorf("%s has the value %q", name, value)
+		}
+		return true
+	})
+	if len(declared) < 10 {
+		t.Fatalf("only %d constants found in conditions.go", len(declared))
+	}
+	return declared
+}
+
+// sources returns the operator's source files, tests and what only tests use left out.
+func sources(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(operatorRoot, func(path string, entry fs.DirEntry, err error) error {
+		if entry.IsDir() && entry.Name() == "testing" {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 15 {
+		t.Fatalf("only %d source files found below %s", len(files), operatorRoot)
+	}
+	return files
+}
+
+// literalReasons returns the string literals that node uses where a reason or a condition type belongs: in a
+// metav1.Condition, in an assignment to a field Reason, as the first argument of outcome.Terminal and outcome.Waiting,
+// and as the reason of an event.
+func literalReasons(node ast.Node) []string {
+	var suspects []ast.Expr
+	switch node := node.(type) {
+	case *ast.CompositeLit:
+		if selector, ok := node.Type.(*ast.SelectorExpr); !ok || selector.Sel.Name != "Condition" {
+			return nil
+		}
+		for _, element := range node.Elts {
+			pair, ok := element.(*ast.KeyValueExpr)
+			if ok && (isNamed(pair.Key, "Reason") || isNamed(pair.Key, "Type")) {
+				suspects = append(suspects, pair.Value)
+			}
+		}
+	case *ast.AssignStmt:
+		for i, target := range node.Lhs {
+			selector, ok := target.(*ast.SelectorExpr)
+			if ok && isNamed(selector.Sel, "Reason") && len(node.Rhs) == len(node.Lhs) {
+				suspects = append(suspects, node.Rhs[i])
+			}
+		}
+	case *ast.CallExpr:
+		selector, ok := node.Fun.(*ast.SelectorExpr)
+		switch {
+		case !ok || len(node.Args) == 0:
+		case isNamed(selector.X, "outcome") && (isNamed(selector.Sel, "Terminal") || isNamed(selector.Sel, "Waiting")):
+			suspects = append(suspects, node.Args[0])
+		case isNamed(selector.Sel, "Eventf") || isNamed(selector.Sel, "Event"):
+			suspects = append(suspects, node.Args[1:]...)
+			suspects = suspects[:min(2, len(suspects))]
+		}
+	case *ast.ReturnStmt:
+		// The checks of the status return (reason, message, wrong).
+		if len(node.Results) == 3 && (isNamed(node.Results[2], "true")) {
+			suspects = append(suspects, node.Results[0])
+		}
+	}
+	var literals []string
+	for _, suspect := range suspects {
+		if literal, ok := suspect.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			literals = append(literals, literal.Value)
+		}
+	}
+	return literals
+}
+
+func isNamed(node ast.Node, name string) bool {
+	ident, ok := node.(*ast.Ident)
+	return ok && ident.Name == name
+}

@@ -1,0 +1,140 @@
+// Command operator is the manager: one process that runs every controller of the memcached operator. This package reads
+// flags and environment, and puts the parts together; it knows nothing about caches.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-containerregistry/pkg/name"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
+)
+
+// version is set by the linker, for example -X main.version=0.1.0.
+var version = "devel"
+
+// imageVariable names the environment variable with the memcached image. Its name tells OLM's tooling that the image
+// has to be mirrored for clusters without a network.
+const imageVariable = "RELATED_IMAGE_MEMCACHED"
+
+// namespaceFile tells a process in a pod which namespace it runs in.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// options is what the manager can be told.
+type options struct {
+	leaderElect    bool
+	metricsAddress string
+	healthAddress  string
+	showVersion    bool
+	image          string
+	logger         logr.Logger
+}
+
+func main() {
+	err := run(signals.SetupSignalHandler(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		_, _ = fmt.Fprintln(os.Stderr, "memcached-operator:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs the manager until ctx ends.
+func run(ctx context.Context, arguments []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	options, err := parse(arguments, stderr)
+	if err != nil {
+		return err
+	}
+	if options.showVersion {
+		_, err := fmt.Fprintln(stdout, version)
+		return err
+	}
+	options.logger = setUpLogging(stderr)
+	if options.image, err = memcachedImage(getenv, options.logger); err != nil {
+		return err
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return fmt.Errorf("no cluster to work on: run in a pod, or set KUBECONFIG: %w", err)
+	}
+	mgr, err := wire(config, options)
+	if err != nil {
+		return err
+	}
+	options.logger.Info("Starting", "version", version, "memcachedImage", options.image)
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run the manager: %w", err)
+	}
+	return nil
+}
+
+// parse reads the command line. The error says what is wrong with it.
+func parse(arguments []string, stderr io.Writer) (options, error) {
+	var options options
+	flags := flag.NewFlagSet("memcached-operator", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // Errors are printed once, by main, without the whole usage.
+	flags.BoolVar(&options.leaderElect, "leader-elect", false,
+		"let one replica at a time do the work; for more than one replica, or rolling updates, inside a cluster")
+	flags.StringVar(&options.metricsAddress, "metrics-bind-address", ":8443",
+		"`address` that serves metrics over HTTPS; 0 turns it off")
+	flags.StringVar(&options.healthAddress, "health-probe-bind-address", ":8081",
+		"`address` that serves /healthz and /readyz; 0 turns it off")
+	flags.BoolVar(&options.showVersion, "version", false, "print the version and exit")
+	err := flags.Parse(arguments)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(stderr)
+		flags.PrintDefaults()
+		return options, err
+	case err != nil:
+		return options, fmt.Errorf("%w; --help lists all flags", err)
+	case flags.NArg() > 0:
+		return options, fmt.Errorf("unexpected argument %q; --help lists all flags", flags.Arg(0))
+	}
+	if _, err := os.Stat(namespaceFile); options.leaderElect && err != nil {
+		return options, errors.New("--leader-elect works only in a pod, whose namespace holds the Lease: leave it out")
+	}
+	return options, nil
+}
+
+// memcachedImage returns the image that caches run. A tag is accepted, for trying things out, but warned about: what it
+// names can change, and then nodes of one cache run different versions.
+func memcachedImage(getenv func(string) string, logger logr.Logger) (string, error) {
+	const example = "docker.io/library/memcached@sha256:<digest>"
+	image := getenv(imageVariable)
+	if image == "" {
+		return "", fmt.Errorf("the environment variable %s is not set: set it to the memcached image to run, for example %s",
+			imageVariable, example)
+	}
+	if strings.TrimSpace(image) != image {
+		return "", fmt.Errorf("the environment variable %s has spaces around the image %q: take them away", imageVariable, image)
+	}
+	if _, err := name.ParseReference(image); err != nil {
+		return "", fmt.Errorf("the environment variable %s names no image: %w; an example is %s", imageVariable, err, example)
+	}
+	if _, err := name.NewDigest(image); err != nil {
+		logger.Info("The memcached image is not named by digest, so nodes may come to run different versions",
+			"variable", imageVariable, "image", image)
+	}
+	return image, nil
+}
+
+// setUpLogging makes everything log one JSON object a line, client-go's own logger included.
+func setUpLogging(to io.Writer) logr.Logger {
+	logger := logr.FromSlogHandler(slog.NewJSONHandler(to, nil))
+	log.SetLogger(logger)
+	klog.SetLogger(logger)
+	return logger
+}

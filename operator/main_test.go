@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/testing/cluster"
+)
+
+func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
+
+const digest = "docker.io/library/memcached@sha256:f2ec63287d2a20993885a55d630756819317e76ddd404f90000953e80c188237"
+
+func TestMistakesAreExplainedInOneLine(t *testing.T) {
+	for name, test := range map[string]struct {
+		arguments []string
+		image     string
+		says      []string
+	}{
+		"no image":             {says: []string{"RELATED_IMAGE_MEMCACHED is not set", "for example"}},
+		"an image with spaces": {image: " memcached", says: []string{"RELATED_IMAGE_MEMCACHED", "take them away"}},
+		"no image reference":   {image: "Not:An:Image", says: []string{"RELATED_IMAGE_MEMCACHED names no image", "Not:An:Image"}},
+		"an unknown flag":      {image: digest, arguments: []string{"--nonsense"}, says: []string{"-nonsense", "--help"}},
+		"an argument":          {image: digest, arguments: []string{"start"}, says: []string{`"start"`, "--help"}},
+		"leader election outside a cluster": {
+			image: digest, arguments: []string{"--leader-elect"}, says: []string{"--leader-elect works only in a pod"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			getenv := func(key string) string { return map[string]string{imageVariable: test.image}[key] }
+			var stdout, stderr bytes.Buffer
+			err := run(t.Context(), test.arguments, getenv, &stdout, &stderr)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if strings.Contains(err.Error(), "\n") || stdout.Len()+stderr.Len() > 0 {
+				t.Errorf("more than one line: %v\n%s%s", err, &stdout, &stderr)
+			}
+			for _, part := range test.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the message lacks %q: %v", part, err)
+				}
+			}
+		})
+	}
+}
+
+func TestVersionAndHelpNeedNoCluster(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	nothing := func(string) string { return "" }
+	if err := run(t.Context(), []string{"--version"}, nothing, &stdout, &stderr); err != nil || stdout.String() != version+"\n" {
+		t.Errorf("--version says %q, %v", stdout.String(), err)
+	}
+	err := run(t.Context(), []string{"--help"}, nothing, &stdout, &stderr)
+	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(stderr.String(), "-metrics-bind-address") {
+		t.Errorf("--help says %q, %v", stderr.String(), err)
+	}
+}
+
+// The whole manager, put together as it ships: it looks after caches, answers probes, and shows metrics only over
+// HTTP/1.1 with TLS to those who may see them.
+func TestTheManagerWorks(t *testing.T) {
+	metricsAddress, healthAddress := freeAddress(t), freeAddress(t)
+	t.Setenv("KUBECONFIG", cluster.Kubeconfig(t))
+	getenv := func(key string) string { return map[string]string{imageVariable: digest}[key] }
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, logged := make(chan error, 1), &bytes.Buffer{}
+	go func() {
+		ended <- run(ctx, []string{
+			"--metrics-bind-address", metricsAddress, "--health-probe-bind-address", healthAddress,
+		}, getenv, io.Discard, logged)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the manager ended with %v", err)
+		}
+		assertReadable(t, logged)
+	})
+	for _, probe := range []string{"healthz", "readyz"} {
+		cluster.Await(t, probe+" answers", func(context.Context) error {
+			_, _, err := get(t, "http://"+healthAddress+"/"+probe, "")
+			return err
+		})
+	}
+
+	namespace := cluster.Namespace(t)
+	cluster.PlayKubernetes(t, namespace)
+	memcached := operatortesting.MakeMemcached("cache").Namespace(namespace).Size(1).Obj()
+	if err := cluster.Client.Create(t.Context(), memcached); err != nil {
+		t.Fatal(err)
+	}
+	metrics := "https://" + metricsAddress + "/metrics"
+	for token, want := range map[string]int{
+		"":                                  http.StatusUnauthorized,
+		serviceAccount(t, namespace, false): http.StatusForbidden,
+	} {
+		if response, _, err := get(t, metrics, token); err != nil || response.StatusCode != want {
+			t.Errorf("metrics answer %v, %v, want %d", response, err, want)
+		}
+	}
+	token := serviceAccount(t, namespace, true)
+	cluster.Await(t, "metrics tell of a cache that is ready", func(context.Context) error {
+		response, body, err := get(t, metrics, token)
+		if err != nil {
+			return err
+		}
+		if response.ProtoMajor != 1 {
+			t.Errorf("metrics are served over %s", response.Proto)
+		}
+		for _, line := range []string{
+			`memcached_operator_managed_objects{kind="Memcached"} 1`,
+			`memcached_operator_ready_objects{kind="Memcached"} 1`,
+			`memcached_operator_reconcile_outcomes_total{kind="Memcached",outcome="Succeeded",reason=""}`,
+		} {
+			if !strings.Contains(body, line) {
+				return fmt.Errorf("no %s in\n%s", line, body)
+			}
+		}
+		return nil
+	})
+	if err := cluster.Client.Delete(t.Context(), memcached); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Await(t, "metrics forget a cache that is gone", func(context.Context) error {
+		_, body, err := get(t, metrics, token)
+		if err == nil && !strings.Contains(body, `memcached_operator_ready_objects{kind="Memcached"} 0`) {
+			return errors.New(body)
+		}
+		return err
+	})
+}
+
+func TestAnImageThatIsNotNamedByDigestIsWarnedAbout(t *testing.T) {
+	for image, warned := range map[string]bool{digest: false, "memcached:1.6": true} {
+		var log bytes.Buffer
+		getenv := func(string) string { return image }
+		if got, err := memcachedImage(getenv, setUpLogging(&log)); got != image || err != nil {
+			t.Errorf("%s became %q, %v", image, got, err)
+		}
+		if strings.Contains(log.String(), "not named by digest") != warned {
+			t.Errorf("%s logs %q", image, log.String())
+		}
+	}
+}
+
+// assertReadable fails unless every line of a log is a JSON object of level INFO with a message.
+func assertReadable(t *testing.T, log *bytes.Buffer) {
+	t.Helper()
+	for line := range strings.Lines(log.String()) {
+		var entry struct{ Time, Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Level != "INFO" || entry.Msg == "" || entry.Time == "" {
+			t.Errorf("unexpected in the log: %s%v", line, err)
+		}
+	}
+	if !strings.Contains(log.String(), `"memcachedImage"`) {
+		t.Errorf("the log does not say what is run:\n%s", log)
+	}
+}
+
+// freeAddress returns a local address that nothing listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// serviceAccount returns the token of a new service account that may or may not read metrics.
+func serviceAccount(t *testing.T, namespace string, mayReadMetrics bool) string {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "scraper-"}}
+	if err := cluster.Client.Create(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
+	if mayReadMetrics {
+		role := &rbacv1.ClusterRole{
+			ObjectMeta: metav1.ObjectMeta{Name: account.Name},
+			Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}},
+		}
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: account.Name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account.Name}},
+		}
+		if err := errors.Join(cluster.Client.Create(t.Context(), role), cluster.Client.Create(t.Context(), binding)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request := &authenticationv1.TokenRequest{}
+	if err := cluster.Client.SubResource("token").Create(t.Context(), account, request); err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
+func get(t *testing.T, url, token string) (*http.Response, string, error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	// The certificate is made by the manager for itself. The client offers HTTP/2.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return nil, "", err
+	}
+	body, err := io.ReadAll(response.Body)
+	return response, string(body), errors.Join(err, response.Body.Close())
+}

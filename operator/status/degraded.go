@@ -1,0 +1,170 @@
+package status
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/outcome"
+)
+
+// check looks for one thing that is wrong.
+type check func(Input) (reason, message string, wrong bool)
+
+// checks are in order of what the user should hear first: what keeps the operator from acting, then what keeps
+// Kubernetes from acting, then what is wrong with the nodes, and last that it all takes too long.
+var checks = []check{passFailed, podsRefused, nodesFailing, nodesUnschedulable, deadlineExceeded}
+
+func degraded(in Input) metav1.Condition {
+	for _, check := range checks {
+		if reason, message, wrong := check(in); wrong {
+			return metav1.Condition{
+				Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: reason, Message: message,
+			}
+		}
+	}
+	return metav1.Condition{
+		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse,
+		Reason: v1alpha1.ReasonAsExpected, Message: "Nothing is wrong",
+	}
+}
+
+func passFailed(in Input) (string, string, bool) {
+	if in.Err == nil {
+		return "", "", false
+	}
+	return reasonOf(in.Err), messageOf(in.Err), true
+}
+
+// reasonOf returns the reason an error was marked with.
+func reasonOf(err error) string {
+	if _, reason := outcome.Describe(err); reason != "" {
+		return reason
+	}
+	return v1alpha1.ReasonReconcileError
+}
+
+// messageOf returns a message that stays the same as long as the error does. Errors of the network name ports and
+// addresses, which change with every try, so they are only classed.
+func messageOf(err error) string {
+	var network *url.Error
+	if errors.As(err, &network) {
+		return "The API server could not be reached; the operator tries again"
+	}
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
+		return "The API server failed; the operator tries again"
+	}
+	return err.Error()
+}
+
+// podsRefused reports what the Deployment says about pods that the API server did not let it create.
+func podsRefused(in Input) (string, string, bool) {
+	condition := deploymentCondition(in, appsv1.DeploymentReplicaFailure)
+	if condition == nil || condition.Status != corev1.ConditionTrue {
+		return "", "", false
+	}
+	// The message names a pod that never came to be, by a name that is new each time.
+	podName := regexp.MustCompile(regexp.QuoteMeta(in.Memcached.Name) + `-[a-z0-9]+-[a-z0-9]*`)
+	return v1alpha1.ReasonNodesRefused, "Kubernetes refuses to create nodes: " +
+		podName.ReplaceAllString(condition.Message, in.Memcached.Name), true
+}
+
+// startFailures maps why a container waits to how it is reported. Names that alternate while nothing changes are made
+// one.
+var startFailures = map[string]string{
+	"ErrImagePull":               "the image cannot be pulled (ImagePullBackOff)",
+	"ImagePullBackOff":           "the image cannot be pulled (ImagePullBackOff)",
+	"InvalidImageName":           "the image has an invalid name (InvalidImageName)",
+	"CreateContainerConfigError": "the container cannot be created (CreateContainerError)",
+	"CreateContainerError":       "the container cannot be created (CreateContainerError)",
+	"RunContainerError":          "the container cannot be started (RunContainerError)",
+}
+
+func nodesFailing(in Input) (string, string, bool) {
+	var failures []string
+	failing := 0
+	for i := range in.Observed.Pods {
+		if failure := failureOf(&in.Observed.Pods[i]); failure != "" {
+			failing++
+			failures = append(failures, failure)
+		}
+	}
+	if failing == 0 {
+		return "", "", false
+	}
+	slices.Sort(failures)
+	return v1alpha1.ReasonNodesFailing, fmt.Sprintf("%s failing: %s",
+		count(int32(failing), in.Memcached.Spec.Size),
+		strings.Join(slices.Compact(failures), "; ")), true
+}
+
+// failureOf returns why a node's container does not run, empty when it does or is on the way.
+func failureOf(pod *corev1.Pod) string {
+	if !isNode(pod) {
+		return ""
+	}
+	for i := range pod.Status.ContainerStatuses {
+		container := &pod.Status.ContainerStatuses[i]
+		if container.State.Waiting != nil {
+			if failure := startFailures[container.State.Waiting.Reason]; failure != "" {
+				return failure
+			}
+		}
+		// A container that keeps ending is now waiting, now running, now ended: it has recovered when it is ready.
+		if ended := lastEnd(container); ended != nil && !container.Ready {
+			return fmt.Sprintf("memcached does not keep running (%s, exit code %d)", ended.Reason, ended.ExitCode)
+		}
+	}
+	return ""
+}
+
+// lastEnd returns how the container last ended, nil when it never has.
+func lastEnd(container *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if container.State.Terminated != nil {
+		return container.State.Terminated
+	}
+	return container.LastTerminationState.Terminated
+}
+
+func nodesUnschedulable(in Input) (string, string, bool) {
+	for i := range in.Observed.Pods {
+		pod := &in.Observed.Pods[i]
+		for _, condition := range pod.Status.Conditions {
+			if isNode(pod) && condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
+				condition.Reason == corev1.PodReasonUnschedulable {
+				return v1alpha1.ReasonNodesUnschedulable, "No machine has room for a node: " + condition.Message, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+func deadlineExceeded(in Input) (string, string, bool) {
+	condition := deploymentCondition(in, appsv1.DeploymentProgressing)
+	if condition == nil || condition.Status != corev1.ConditionFalse || condition.Reason != "ProgressDeadlineExceeded" {
+		return "", "", false
+	}
+	return v1alpha1.ReasonProgressDeadlineExceeded, fmt.Sprintf(
+		"%s ready, and there has been no progress for ten minutes", count(readyNodes(in), in.Memcached.Spec.Size)), true
+}
+
+func deploymentCondition(in Input, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	if in.Observed.Deployment == nil {
+		return nil
+	}
+	for i, condition := range in.Observed.Deployment.Status.Conditions {
+		if condition.Type == kind {
+			return &in.Observed.Deployment.Status.Conditions[i]
+		}
+	}
+	return nil
+}

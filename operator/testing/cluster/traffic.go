@@ -1,0 +1,79 @@
+package cluster
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// Request is one request of the operator to the API server.
+type Request struct {
+	Method string
+	Path   string
+	Query  url.Values
+	Code   int
+}
+
+// String returns for example "PATCH /apis/apps/v1/namespaces/test/deployments/cache 200".
+func (r Request) String() string { return fmt.Sprintf("%s %s %d", r.Method, r.Path, r.Code) }
+
+// Traffic records requests.
+type Traffic struct {
+	mutex    sync.Mutex
+	requests []Request
+}
+
+// Wrap is a transport wrapper, for rest.Config.Wrap.
+func (t *Traffic) Wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		entry := Request{
+			Method: request.Method,
+			Path:   request.URL.Path,
+			Query:  request.URL.Query(),
+		}
+		if response != nil {
+			entry.Code = response.StatusCode
+		}
+		t.mutex.Lock()
+		defer t.mutex.Unlock()
+		t.requests = append(t.requests, entry)
+		return response, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
+
+// Writes returns all requests that may change something, events left out: they are not part of any object's state.
+func (t *Traffic) Writes() []Request {
+	return t.filter(func(r Request) bool { return r.Method != http.MethodGet && !strings.Contains(r.Path, "/events") })
+}
+
+// LiveReads returns all requests that read something now: neither watches nor discovery.
+func (t *Traffic) LiveReads() []Request {
+	return t.filter(func(r Request) bool {
+		return r.Method == http.MethodGet && !r.Query.Has("watch") && strings.Contains(r.Path, "/namespaces/")
+	})
+}
+
+// Watches returns all requests that follow a kind of object from now on.
+func (t *Traffic) Watches() []Request {
+	return t.filter(func(r Request) bool { return r.Query.Has("watch") })
+}
+
+func (t *Traffic) filter(keep func(Request) bool) []Request {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	var kept []Request
+	for _, request := range t.requests {
+		if keep(request) {
+			kept = append(kept, request)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/apply"
+	"github.com/example/memcached-operator/operator/controller/memcached"
+	"github.com/example/memcached-operator/operator/desired/meta"
+	"github.com/example/memcached-operator/operator/metrics"
+	"github.com/example/memcached-operator/operator/observe"
+)
+
+// The manager's own permissions; those of each controller stand beside it.
+//
+//   - tokenreviews and subjectaccessreviews: the metrics endpoint asks the API server who is calling, and whether they
+//     may.
+//   - leases: leader election. create cannot be limited to a name, so the role is limited to our namespace.
+//
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=memcached-operator-system,resources=leases,verbs=get;create;update
+
+// leaderElectionID is the name of the Lease that the leading replica holds.
+const leaderElectionID = "memcached-operator-leader"
+
+// shutdownTimeout is how long running passes may take to end. It is below the 10 seconds that the pod is given.
+const shutdownTimeout = 8 * time.Second
+
+// wire builds the manager with everything that runs in it. Nothing is started.
+func wire(config *rest.Config, options options) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	// The API server decides by priority and fairness how much we may ask of it; a limit here would only slow us down.
+	config.QPS = -1
+	mgr, err := manager.New(config, manager.Options{
+		Scheme:                        scheme,
+		Logger:                        options.logger,
+		Cache:                         observe.Caches(),
+		Metrics:                       metricsServer(options.metricsAddress),
+		HealthProbeBindAddress:        options.healthAddress,
+		LeaderElection:                options.leaderElect,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionReleaseOnCancel: true, // The process ends right after the manager does, which this needs.
+		GracefulShutdownTimeout:       ptr.To(shutdownTimeout),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the manager: %w", err)
+	}
+	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
+		if err := add("ping", healthz.Ping); err != nil {
+			return nil, fmt.Errorf("add a health check: %w", err)
+		}
+	}
+	return mgr, controllers(mgr, options)
+}
+
+// controllers adds the controllers and what they share.
+func controllers(mgr manager.Manager, options options) error {
+	own, err := metrics.Register(ctrlmetrics.Registry, mgr.GetCache())
+	if err != nil {
+		return fmt.Errorf("add our metrics: %w", err)
+	}
+	return (&memcached.Reconciler{
+		Client:  mgr.GetClient(),
+		Applier: apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme()),
+		// The older event API, which leader election needs as well: one permission instead of two, and one that tools
+		// which check bundles do not take for the removed events.k8s.io/v1beta1.
+		Recorder: mgr.GetEventRecorderFor(meta.Manager), //nolint:staticcheck // See above.
+		Metrics:  own,
+		Clock:    clock.RealClock{},
+		Image:    options.image,
+	}).SetUp(mgr)
+}
+
+// metricsServer serves metrics over HTTPS to those whom the API server lets read them.
+func metricsServer(address string) server.Options {
+	return server.Options{
+		BindAddress:    address,
+		SecureServing:  true,
+		FilterProvider: filters.WithAuthenticationAndAuthorization,
+		// HTTP/2 is off because a client can make its server work with streams that it resets at once (CVE-2023-44487).
+		TLSOpts: []func(*tls.Config){func(config *tls.Config) { config.NextProtos = []string{"http/1.1"} }},
+	}
+}
