@@ -1,0 +1,204 @@
+//go:build e2e
+
+// Package e2e walks the tutorials on a real cluster with a real OLM, through the files in
+// olm/, the Makefile and the unmodified operator-sdk. `make e2e` prepares everything that
+// the tests need and says in environment variables where it is.
+//
+// Each test starts from a cluster without the operator and takes away what it brought, so
+// that any of them runs alone and in any order.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/example/memcached-operator/olm/walk"
+)
+
+// suite is what `make e2e` prepared.
+var suite struct {
+	cluster   *walk.Cluster
+	root      string   // the checkout
+	version   string   // the release under test, without the leading v
+	manifests string   // the folder that installs it: olm/, or a copy for another registry
+	bundle    string   // reference of its bundle image
+	bundleDir string   // folder of that bundle
+	sdk       string   // path of operator-sdk
+	opm       string   // image that run bundle serves the bundle with
+	mirror    []string // command that runs its arguments with the release mirror, empty where GitHub is reachable
+	scorecard []string // flags of scorecard that name images this cluster can pull
+	registry  string   // where a locally built image is pushed and pulled
+}
+
+func TestMain(m *testing.M) {
+	if err := prepare(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func prepare() error {
+	var missing []string
+	env := func(name string) string {
+		value := os.Getenv(name)
+		if value == "" {
+			missing = append(missing, name)
+		}
+		return value
+	}
+	stageFile := env("E2E_STAGE")
+	suite.version = env("E2E_VERSION")
+	suite.sdk = env("OPERATOR_SDK")
+	suite.registry = env("REGISTRY")
+	suite.opm = env("E2E_OPM_IMAGE")
+	kubectl := env("KUBECTL")
+	if len(missing) > 0 {
+		return fmt.Errorf("%s not set: run `make e2e`, which sets them", strings.Join(missing, ", "))
+	}
+	suite.mirror = strings.Fields(os.Getenv("E2E_MIRROR"))
+	suite.scorecard = strings.Fields(os.Getenv("E2E_SCORECARD_FLAGS"))
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		return err
+	}
+	suite.root = root
+	if err := readStage(stageFile); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	suite.cluster, err = walk.Connect(ctx, kubectl)
+	return err
+}
+
+func readStage(file string) error {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("E2E_STAGE: %w", err)
+	}
+	var stage struct {
+		Versions []struct{ Version, BundleImage string }
+	}
+	if err := json.Unmarshal(raw, &stage); err != nil {
+		return fmt.Errorf("E2E_STAGE %s: %w", file, err)
+	}
+	for _, staged := range stage.Versions {
+		if staged.Version == suite.version {
+			suite.bundle = inRegistry(staged.BundleImage)
+		}
+	}
+	if suite.bundle == "" {
+		return fmt.Errorf("E2E_STAGE %s has no version %s", file, suite.version)
+	}
+	suite.manifests = filepath.Join(filepath.Dir(file), "olm")
+	suite.bundleDir = filepath.Join(filepath.Dir(file), "bundles", "v"+suite.version)
+	return nil
+}
+
+// inRegistry is the reference under which this machine, too, can pull the image: only the
+// cluster's own container runtime knows the registry as a mirror of the official one.
+func inRegistry(image string) string {
+	if strings.HasPrefix(image, suite.registry+"/") {
+		return image
+	}
+	_, path, _ := strings.Cut(image, "/")
+	return suite.registry + "/" + path
+}
+
+// fresh gives a test a cluster without the operator, and takes away at its end what it
+// left. When the test failed it prints first what the cluster looked like.
+func fresh(t *testing.T) context.Context {
+	t.Helper()
+	ctx := t.Context()
+	clean := func(ctx context.Context) {
+		if err := suite.cluster.Uninstall(ctx, suite.manifests); err != nil {
+			t.Errorf("take the operator away: %v", err)
+		}
+	}
+	clean(ctx)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+		defer cancel()
+		if t.Failed() {
+			t.Log(suite.cluster.Diagnose(ctx))
+		}
+		clean(ctx)
+	})
+	return ctx
+}
+
+// installed is fresh with the operator installed from olm/.
+func installed(t *testing.T) context.Context {
+	t.Helper()
+	ctx := fresh(t)
+	must(t, suite.cluster.Install(ctx, suite.manifests))
+	must(t, suite.cluster.WaitInstalled(ctx, suite.version, 5*time.Minute))
+	return ctx
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func kubectl(ctx context.Context, t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := suite.cluster.Kubectl(ctx, args...)
+	must(t, err)
+	return out
+}
+
+// command runs a program in the checkout and returns what it printed, errors included.
+func command(ctx context.Context, name string, args ...string) (string, error) {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = suite.root, &out, &out
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out.String())
+	}
+	return out.String(), nil
+}
+
+// run is command for a step of a walk that has to succeed.
+func run(ctx context.Context, t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := command(ctx, name, args...)
+	must(t, err)
+	return out
+}
+
+func inDefault(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "default", Name: name}
+}
+
+func sample(name string) string {
+	return filepath.Join(suite.root, "olm", "samples", name)
+}
+
+// contains fails the test unless text holds every one of the parts.
+func contains(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	var missing []error
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			missing = append(missing, fmt.Errorf("%q is missing", part))
+		}
+	}
+	if err := errors.Join(missing...); err != nil {
+		t.Errorf("%v in:\n%s", err, text)
+	}
+}

@@ -1,0 +1,122 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/example/memcached-operator/olm/walk"
+)
+
+// olmVersion is the OLM that the walks install, as its releases name it.
+const olmVersion = "0.46.0"
+
+// T8: the bundle passes every check that operator-sdk has, without a warning.
+func TestBundleValidates(t *testing.T) {
+	out := run(t.Context(), t, suite.sdk, "bundle", "validate", suite.bundleDir, "--select-optional", "suite=operatorframework")
+	contains(t, out, "All validation tests have completed successfully")
+	if strings.Contains(strings.ToLower(out), "warning") {
+		t.Errorf("validation warns:\n%s", out)
+	}
+}
+
+// T9, T10: operator-sdk brings OLM and the bundle, and takes both away.
+func TestRunBundle(t *testing.T) {
+	ctx := fresh(t)
+	reinstallOLM(ctx, t)
+	namespace := sdkNamespace(ctx, t)
+
+	out := run(ctx, t, suite.sdk, "run", "bundle", suite.bundle, "--namespace", namespace, "--index-image", suite.opm, "--timeout", "5m")
+	contains(t, out, "OLM has successfully installed", walk.CSVName(suite.version))
+	contains(t, kubectl(ctx, t, "get", "csv", "-n", namespace), walk.CSVName(suite.version), "Succeeded")
+	contains(t, kubectl(ctx, t, "get", "installplan", "-n", namespace), "true")
+	pods := kubectl(ctx, t, "get", "pods", "-n", namespace)
+	contains(t, pods, "memcached-operator-controller-manager-", "Completed")
+	if got := len(strings.Split(strings.TrimSpace(pods), "\n")) - 1; got != 3 {
+		t.Errorf("%d pods, want the manager, the registry and the finished unpack job:\n%s", got, pods)
+	}
+	create(t, "example-memcached.yaml")
+	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
+	must(t, err)
+
+	run(ctx, t, suite.sdk, "cleanup", walk.Package, "--namespace", namespace, "--delete-all", "--timeout", "2m")
+	must(t, walk.Within(ctx, time.Minute, "the operator to be gone", func(ctx context.Context) error {
+		left, err := suite.cluster.Kubectl(ctx, "get", "csv,subscriptions.operators.coreos.com,catalogsources,deployments", "-n", namespace, "-o", "name")
+		if err == nil && strings.Contains(left, "memcached") {
+			err = fmt.Errorf("still there: %s", left)
+		}
+		return err
+	}))
+}
+
+// reinstallOLM takes OLM away and brings it back with operator-sdk, as a newcomer does.
+func reinstallOLM(ctx context.Context, t *testing.T) {
+	t.Helper()
+	sdk := func(args ...string) string {
+		words := slices.Concat(suite.mirror, []string{suite.sdk}, args)
+		return run(ctx, t, words[0], words[1:]...)
+	}
+	sdk("olm", "uninstall", "--version", olmVersion, "--timeout", "5m")
+	contains(t, sdk("olm", "install", "--version", olmVersion, "--timeout", "5m"), "Successfully installed OLM")
+}
+
+// sdkNamespace makes a namespace for run bundle, whose registry pod is not restricted.
+func sdkNamespace(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	const name = "walk-run-bundle"
+	kubectl(ctx, t, "create", "namespace", name)
+	kubectl(ctx, t, "label", "namespace", name, "pod-security.kubernetes.io/enforce=baseline")
+	t.Cleanup(func() { kubectl(context.Background(), t, "delete", "namespace", name, "--timeout=2m") })
+	return name
+}
+
+// T13: every scorecard test passes, our own walk on the running operator included.
+func TestScorecard(t *testing.T) {
+	ctx := installed(t)
+	const namespace = "walk-scorecard"
+	kubectl(ctx, t, "create", "namespace", namespace)
+	t.Cleanup(func() { kubectl(context.Background(), t, "delete", "namespace", namespace, "--timeout=2m") })
+	kubectl(ctx, t, "apply", "-n", namespace, "-f", "../scorecard/rbac.yaml")
+
+	out := run(ctx, t, suite.sdk, append([]string{"scorecard", suite.bundleDir, "--namespace", namespace,
+		"--service-account", "memcached-operator-scorecard", "--wait-time", "5m", "--output", "json"}, suite.scorecard...)...)
+	passed := scorecardStates(t, out)
+	if len(passed) < 6 {
+		t.Errorf("only %d scorecard tests ran: %v", len(passed), passed)
+	}
+	for name, state := range passed {
+		if state != "pass" {
+			t.Errorf("scorecard test %s: %s\n%s", name, state, out)
+		}
+	}
+}
+
+// scorecardStates reads the state of each test from scorecard's JSON output.
+func scorecardStates(t *testing.T, out string) map[string]string {
+	t.Helper()
+	var list struct {
+		Items []struct {
+			Status struct {
+				Results []struct{ Name, State string }
+			}
+		}
+	}
+	start := strings.Index(out, "{")
+	if start < 0 {
+		t.Fatalf("scorecard printed no JSON:\n%s", out)
+	}
+	must(t, json.NewDecoder(strings.NewReader(out[start:])).Decode(&list))
+	states := map[string]string{}
+	for _, item := range list.Items {
+		for _, result := range item.Status.Results {
+			states[result.Name] = result.State
+		}
+	}
+	return states
+}
