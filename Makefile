@@ -1,0 +1,103 @@
+# Thin names over Go programs. `make` alone lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+# The version under development; `make release VERSION=x.y.z` names it anew.
+VERSION ?= $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' hack/bundle/project/project.go)
+IMG ?= quay.io/example/memcached-operator:v$(VERSION)
+BUNDLE_IMG ?= quay.io/example/memcached-operator-bundle:v$(VERSION)
+
+export CGO_ENABLED ?= 0
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/memcached-operator
+STAGE := $(CACHE)/stage
+RUN ?= .
+CLUSTER := go run -C $(CURDIR)/hack/cluster .
+
+# KUBECONFIG names your own cluster: nothing is started, REGISTRY says where images are pushed to and
+# pulled from, OPERANDS names a file of replacements for memcached images that it cannot pull.
+# Without KUBECONFIG, or with the one that `make cluster` prints, it is the local cluster.
+LOCAL_KUBECONFIG := $(CACHE)/cluster/admin.kubeconfig
+ifeq ($(filter-out $(LOCAL_KUBECONFIG),$(KUBECONFIG)),)
+export KUBECONFIG := $(LOCAL_KUBECONFIG)
+REGISTRY := localhost:5000
+OPERANDS := $(CACHE)/cluster/images.json
+STAGE_FLAGS :=
+LOCAL := cluster
+ENV = eval "$$($(CLUSTER) env)";
+MIRROR := $(CLUSTER) mirror --
+OPM_IMAGE := $(REGISTRY)/operator-framework/opm:latest
+SCORECARD_FLAGS := --untar-image $(REGISTRY)/operator-framework/scorecard-untar:latest --storage-image $(REGISTRY)/operator-framework/scorecard-storage:latest
+else
+OPM_IMAGE ?= quay.io/operator-framework/opm:latest
+STAGE_FLAGS := --rename
+endif
+export REGISTRY
+
+##@ See it
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9 -]+:.*## / {sub(/:.*/, "", $$1); printf "  %-18s %s\n", $$1, $$2}' Makefile
+demo: stage ## install through OLM on a cluster, make a cache, store and read a key
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/demo --kubectl $$kubectl --version $(VERSION) --manifests $(STAGE)/olm
+undemo: ## take away what demo and `kubectl apply -f olm/` brought, caches included
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/demo --kubectl $$kubectl --manifests olm --undo
+cluster: ## start the local Kubernetes with OLM (root), and print its KUBECONFIG
+	@$(CLUSTER) up
+cluster-down: ## stop the local cluster and remove everything it started
+	@$(CLUSTER) down
+
+##@ Change it
+generate: ## deep copies from the API types
+	go tool controller-gen object paths=./operator/api/...
+manifests bundle: ## compose the bundle of the version under development: CRDs, RBAC, CSV
+	go run ./hack/bundle --version $(VERSION)
+catalog: ## render the served catalog from the template
+	go run ./hack/catalog
+run: ## run the operator on this machine, against KUBECONFIG
+	@$(ENV) export RELATED_IMAGE_MEMCACHED=$$(go run ./hack/bundle operand $(addprefix --operands ,$(OPERANDS))); exec go run ./operator --metrics-bind-address=0
+
+##@ Prove it
+verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible images, vulnerabilities
+	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); go run ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
+test: ## unit, golden and envtest tests; needs no root and no cluster
+	assets=$$($(CLUSTER) assets); KUBEBUILDER_ASSETS=$$assets go test ./...
+	go test -C hack/cluster ./...
+e2e: stage ## walk the tutorials on a cluster: OLM, operator-sdk, real memcached (RUN=Scorecard for one)
+	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
+	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); \
+	E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} \
+	go test -tags=e2e -count=1 -timeout=40m -v -run '$(RUN)' ./olm/e2e
+scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
+	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
+	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); $${tools[0]} apply -n default -f olm/scorecard/rbac.yaml; \
+	$${tools[1]} scorecard $(STAGE)/bundles/v$(VERSION) --namespace default --service-account memcached-operator-scorecard --wait-time 5m $(SCORECARD_FLAGS)
+
+##@ Ship it
+images: ## build every image and keep it on this machine
+	@for name in operator scorecard bundle catalog; do go run ./hack/image --version $(VERSION) build $$name; done
+docker-build: ## build the operator's image as IMG
+	go run ./hack/image --version $(VERSION) build operator --tag $(IMG)
+docker-push: ## push IMG
+	@$(ENV) go run ./hack/image push $(IMG)
+bundle-build: ## build the bundle's image as BUNDLE_IMG
+	go run ./hack/image --version $(VERSION) build bundle --tag $(BUNDLE_IMG)
+bundle-push: ## push BUNDLE_IMG
+	@$(ENV) go run ./hack/image push $(BUNDLE_IMG)
+stage: $(LOCAL) ## put releases, catalog and operator into REGISTRY for a cluster to pull
+	@$(ENV) go run ./hack/release stage --registry "$(REGISTRY)" --with-unreleased $(STAGE_FLAGS) $(addprefix --map ,$(OPERANDS)) --out $(STAGE)
+release: ## freeze the bundle of VERSION: pin digests, record source commit, add to the catalog
+	go run ./hack/release make $(VERSION)
+
+##@ Without OLM
+install: ## only the CRDs
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl apply --server-side -f -
+uninstall: ## remove the CRDs, and with them every cache
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl delete --ignore-not-found -f -
+deploy: ## the operator as plain manifests, running IMG
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) $(addprefix --operands ,$(OPERANDS)) | $$kubectl apply --server-side -f -
+undeploy: ## remove what deploy brought, CRDs and caches included
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) | $$kubectl delete --ignore-not-found -f -
+
+.PHONY: $(shell sed -n 's/^\([a-z][a-z0-9 -]*\):.*/\1/p' Makefile)

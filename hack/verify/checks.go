@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// toolPaths are the programs that the Makefile hands in.
+type toolPaths struct {
+	golangciLint, govulncheck, operatorSDK string
+}
+
+// vulnerabilityDatabase is where govulncheck reads from, as in its own documentation.
+const vulnerabilityDatabase = "https://vuln.go.dev"
+
+// modules are the folders with Go code of ours; each is a module of its own, because
+// Kubernetes, CoreDNS and this operator pin different versions of the same libraries.
+var modules = []string{".", "hack/cluster", "hack/tools/kube", "hack/tools/coredns"}
+
+func checks(tools toolPaths) []check {
+	list := []check{
+		{"no untracked file", "add it to git, or remove it", noUntracked},
+		{"generated code is current", "commit what `make generate` changed", unchangedBy("make", "generate")},
+		{"releases are frozen", "restore the released folder; a fix is a new release", program(".", "go", "run", "./hack/release", "verify")},
+		{"bundle is current", "run `make bundle` and commit", program(".", "go", "run", "./hack/bundle", "--check")},
+		{"bundle is valid", "see the findings above", program(".", "go", "run", "./hack/bundle", "validate")},
+		{"bundle is valid for operator-sdk", "see the findings above", sdkValidates(tools.operatorSDK)},
+		{"catalog is current and valid", "run `make catalog` and commit", program(".", "go", "run", "./hack/catalog", "--check")},
+		{"image builds are reproducible", "see the differing digests above", program(".", "go", "run", "./hack/image", "repro")},
+		{"go.mod is tidy", "run `go mod tidy`", program(".", "go", "mod", "tidy", "-diff")},
+	}
+	for _, module := range modules {
+		list = append(list, check{"lint " + module, "see the findings above",
+			program(module, tools.golangciLint, "run", "--config", configFor(module), "./...")})
+	}
+	return append(list, check{"no known vulnerability", "update the module that the finding names", vulnerabilities(tools.govulncheck)})
+}
+
+// configFor is the one linter configuration, as seen from the module's folder.
+func configFor(module string) string {
+	if module == "." {
+		return ".golangci.yml"
+	}
+	return strings.Repeat("../", strings.Count(module, "/")+1) + ".golangci.yml"
+}
+
+func noUntracked(ctx context.Context) error {
+	out, err := output(ctx, ".", "git", "ls-files", "--others", "--exclude-standard")
+	if err == nil && out != "" {
+		err = errors.New(out)
+	}
+	return err
+}
+
+// unchangedBy fails when the command changes a file of the checkout. Files that were
+// changed before it ran are compared too, so that it serves while one works.
+func unchangedBy(name string, args ...string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		before, err := output(ctx, ".", "git", "diff")
+		if err != nil {
+			return err
+		}
+		if err := program(".", name, args...)(ctx); err != nil {
+			return err
+		}
+		after, err := output(ctx, ".", "git", "diff")
+		if err != nil {
+			return err
+		}
+		if after != before {
+			stat, err := output(ctx, ".", "git", "diff", "--stat")
+			return errors.Join(fmt.Errorf("changed by %s %s:\n%s", name, strings.Join(args, " "), stat), err)
+		}
+		return noUntracked(ctx)
+	}
+}
+
+// sdkValidates runs operator-sdk's own validation on every bundle. Its validators are older
+// than the library's, so both have to be content; what it warns of counts as a failure.
+func sdkValidates(operatorSDK string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		bundles, err := filepath.Glob("bundles/v*")
+		if err != nil {
+			return err
+		}
+		for _, bundle := range bundles {
+			out, err := output(ctx, ".", operatorSDK, "bundle", "validate", bundle, "--select-optional", "suite=operatorframework")
+			if err != nil {
+				return err
+			}
+			if strings.Contains(out, "level=warning") {
+				return errors.New(out)
+			}
+		}
+		return nil
+	}
+}
+
+// vulnerabilities runs govulncheck where its database answers.
+func vulnerabilities(govulncheck string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		asked, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		request, err := http.NewRequestWithContext(asked, http.MethodHead, vulnerabilityDatabase+"/index/db.json", nil)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return notice("the database at " + vulnerabilityDatabase + " cannot be reached from here")
+		}
+		if err := response.Body.Close(); err != nil {
+			return err
+		}
+		if response.StatusCode != http.StatusOK {
+			return notice(fmt.Sprintf("the database at %s answers %s", vulnerabilityDatabase, response.Status))
+		}
+		return program(".", govulncheck, "./...")(ctx)
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestRunAllGoesOnAfterAFailureAndNamesTheMend(t *testing.T) {
+	var ran []string
+	step := func(name string, err error) check {
+		return check{name: name, mend: "mend " + name, run: func(context.Context) error {
+			ran = append(ran, name)
+			return err
+		}}
+	}
+	var out strings.Builder
+	err := runAll(t.Context(), &out, []check{
+		step("first", nil),
+		step("second", errors.New("broken pipe")),
+		step("third", notice("no network")),
+		step("fourth", nil),
+	})
+	if got := strings.Join(ran, " "); got != "first second third fourth" {
+		t.Errorf("ran %s", got)
+	}
+	if err == nil || !strings.Contains(err.Error(), "1 of 4 checks failed") || !strings.Contains(err.Error(), "second: mend second") {
+		t.Errorf("error is %v", err)
+	}
+	for _, part := range []string{"broken pipe", "not checked: no network"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("%q is missing in:\n%s", part, out.String())
+		}
+	}
+}
+
+func TestUntrackedFileFails(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, args := range [][]string{{"init", "-q"}, {"config", "user.email", "a@example.com"}} {
+		if err := program(".", "git", args...)(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := noUntracked(t.Context()); err != nil {
+		t.Errorf("an empty checkout: %v", err)
+	}
+	if err := program(".", "touch", "left-over.txt")(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := noUntracked(t.Context()); err == nil || !strings.Contains(err.Error(), "left-over.txt") {
+		t.Errorf("with an untracked file: %v", err)
+	}
+}
+
+func TestLinterConfigurationIsFoundFromEveryModule(t *testing.T) {
+	t.Chdir("../..")
+	for _, module := range modules {
+		if err := program(module, "test", "-f", configFor(module))(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
