@@ -12,8 +12,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,7 +27,16 @@ import (
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
-func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
+// asOperator, set in the environment, makes this test binary behave like the operator's own.
+const asOperator = "TEST_BINARY_IS_THE_OPERATOR"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asOperator) != "" {
+		main()
+		return
+	}
+	os.Exit(cluster.Main(m))
+}
 
 const digest = "docker.io/library/memcached@sha256:f2ec63287d2a20993885a55d630756819317e76ddd404f90000953e80c188237"
 
@@ -78,22 +90,7 @@ func TestVersionAndHelpNeedNoCluster(t *testing.T) {
 // HTTP/1.1 with TLS to those who may see them.
 func TestTheManagerWorks(t *testing.T) {
 	metricsAddress, healthAddress := freeAddress(t), freeAddress(t)
-	t.Setenv("KUBECONFIG", cluster.Kubeconfig(t))
-	getenv := func(key string) string { return map[string]string{imageVariable: digest}[key] }
-	ctx, cancel := context.WithCancel(context.Background())
-	ended, logged := make(chan error, 1), &bytes.Buffer{}
-	go func() {
-		ended <- run(ctx, []string{
-			"--metrics-bind-address", metricsAddress, "--health-probe-bind-address", healthAddress,
-		}, getenv, io.Discard, logged)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the manager ended with %v", err)
-		}
-		assertReadable(t, logged)
-	})
+	startProcess(t, "--metrics-bind-address", metricsAddress, "--health-probe-bind-address", healthAddress)
 	for _, probe := range []string{"healthz", "readyz"} {
 		cluster.Await(t, probe+" answers", func(context.Context) error {
 			_, _, err := get(t, "http://"+healthAddress+"/"+probe, "")
@@ -159,6 +156,27 @@ func TestAnImageThatIsNotNamedByDigestIsWarnedAbout(t *testing.T) {
 			t.Errorf("%s logs %q", image, log.String())
 		}
 	}
+}
+
+// startProcess runs the operator, outside of a pod, until the end of the test. Then it has to end by itself when it is
+// told to, without an error, and its log has to be readable.
+func startProcess(t *testing.T, arguments ...string) {
+	t.Helper()
+	var log bytes.Buffer
+	process := exec.Command(os.Args[0], arguments...)
+	process.Stderr = &log
+	process.Env = append(os.Environ(), asOperator+"=yes", "KUBECONFIG="+cluster.Kubeconfig(t), imageVariable+"="+digest)
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		giveUp := time.AfterFunc(cluster.Patience, func() { _ = process.Process.Kill() })
+		defer giveUp.Stop()
+		if err := errors.Join(process.Process.Signal(syscall.SIGTERM), process.Wait()); err != nil {
+			t.Errorf("the operator ended with %v:\n%s", err, &log)
+		}
+		assertReadable(t, &log)
+	})
 }
 
 // assertReadable fails unless every line of a log is a JSON object of level INFO with a message.
