@@ -67,7 +67,7 @@ test: ## unit, golden and envtest tests; needs no root and no cluster
 e2e: stage ## walk the tutorials on a cluster: OLM, operator-sdk, real memcached (RUN=Scorecard for one)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); \
-	E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} \
+	E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} \
 	go test -tags=e2e -count=1 -timeout=40m -v -run '$(RUN)' ./olm/e2e
 scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
