@@ -109,9 +109,13 @@ func TestTheManagerWorks(t *testing.T) {
 		"":                                  http.StatusUnauthorized,
 		serviceAccount(t, namespace, false): http.StatusForbidden,
 	} {
-		if response, _, err := get(t, metrics, token); err != nil || response.StatusCode != want {
-			t.Errorf("metrics answer %v, %v, want %d", response, err, want)
-		}
+		cluster.Await(t, fmt.Sprintf("metrics answer %d", want), func(context.Context) error {
+			response, _, err := get(t, metrics, token)
+			if err == nil && response.StatusCode != want {
+				t.Fatalf("metrics answer %s, want %d", response.Status, want)
+			}
+			return err
+		})
 	}
 	token := serviceAccount(t, namespace, true)
 	cluster.Await(t, "metrics tell of a cache that is ready", func(context.Context) error {
