@@ -53,14 +53,16 @@ func TestMetricsAndWritesPerCache(t *testing.T) {
 		return nil
 	}))
 
-	before := patches(t, address, token)
+	before, start := patches(t, address, token), time.Now()
 	create(t, "example-memcached.yaml")
 	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
+	took := time.Since(start)
 	writes := patches(t, address, token) - before
-	t.Logf("a new cache of 3 pods cost %d writes", writes)
-	if writes < 2 || writes > 3 {
-		t.Errorf("a new cache cost %d writes, want its Deployment, its status and an intermediate status at most", writes)
+	t.Logf("a new cache of 3 pods was ready within %s and cost %d writes", took.Round(time.Millisecond), writes)
+	// One more is due for each 10 seconds that a start takes longer than usual.
+	if most := 3 + int(took/(10*time.Second)); writes < 2 || writes > most {
+		t.Errorf("a new cache cost %d writes in %s, want its Deployment, its status and an intermediate status at most", writes, took)
 	}
 }
 

@@ -30,9 +30,11 @@ import (
 // several events, and one status write for all of them is enough. The queue keeps one entry per cache, with the earliest
 // of its times, so the status is never further behind than this.
 //
-// What the user waits for does not wait: a change to the spec, an object that somebody else has changed or deleted, and
-// the end of a rollout are looked at immediately.
-const settle = 3 * time.Second
+// A start seldom takes longer, so that a new cache costs one status on the way and one at the end.
+//
+// What the user waits for does not wait: a change to the spec, an object that somebody else has changed or deleted, the
+// end of a rollout and the loss of a node are looked at immediately.
+const settle = 10 * time.Second
 
 // concurrency is how many caches are worked on at the same time. A pass spends its time waiting for the API server.
 const concurrency = 8
@@ -117,7 +119,7 @@ func deploymentChange(before, now client.Object) time.Duration {
 		!equality.Semantic.DeepEqual(before.GetOwnerReferences(), now.GetOwnerReferences()) {
 		return 0
 	}
-	if !settled(before) && settled(now) {
+	if !settled(before) && settled(now) || lost(before, now) {
 		return 0
 	}
 	return settle
@@ -136,13 +138,22 @@ func sameSpec(before, now client.Object) bool {
 	return okA && okB && equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
+// lost tells whether a node that is wanted was ready, and is not any more.
+func lost(before, now client.Object) bool {
+	a, okA := before.(*appsv1.Deployment)
+	b, okB := now.(*appsv1.Deployment)
+	return okA && okB && b.Status.ReadyReplicas < min(a.Status.ReadyReplicas, wanted(b))
+}
+
+func wanted(deployment *appsv1.Deployment) int32 { return ptr.Deref(deployment.Spec.Replicas, 1) }
+
 // settled tells whether a Deployment has nothing left to do.
 func settled(object client.Object) bool {
 	deployment, ok := object.(*appsv1.Deployment)
 	if !ok {
 		return false
 	}
-	wanted, status := ptr.Deref(deployment.Spec.Replicas, 1), deployment.Status
+	wanted, status := wanted(deployment), deployment.Status
 	return status.ObservedGeneration >= deployment.Generation &&
 		status.Replicas == wanted && status.UpdatedReplicas == wanted && status.ReadyReplicas == wanted
 }

@@ -71,9 +71,10 @@ func TestWhatTheUserWaitsForIsUrgent(t *testing.T) {
 		"an annotation of others": {delay: deploymentChange, before: running(), now: running(func(d *appsv1.Deployment) {
 			d.Annotations["deployment.kubernetes.io/revision"], d.Generation = "1", 2
 		})},
-		"one of several nodes is ready": {delay: deploymentChange, before: running(readyNodes(0)), now: running(readyNodes(1))},
-		"the last node is ready":        {delay: deploymentChange, before: running(readyNodes(2)), now: running(), urgent: true},
-		"a node is lost":                {delay: deploymentChange, before: running(), now: running(readyNodes(2))},
+		"one of several nodes is ready":   {delay: deploymentChange, before: running(readyNodes(0)), now: running(readyNodes(1))},
+		"the last node is ready":          {delay: deploymentChange, before: running(readyNodes(2)), now: running(), urgent: true},
+		"a node is lost":                  {delay: deploymentChange, before: running(), now: running(readyNodes(2)), urgent: true},
+		"a node stops that is not wanted": {delay: deploymentChange, before: running(replicas(2)), now: running(replicas(2), readyNodes(2))},
 		"a status of an older spec": {delay: deploymentChange, before: running(readyNodes(2)), now: running(func(d *appsv1.Deployment) {
 			d.Generation = 2
 		})},
