@@ -67,10 +67,11 @@ func resources() *corev1ac.ResourceRequirementsApplyConfiguration {
 		})
 }
 
-// readiness takes a node out of Services soon, because clients notice a silent node at once.
-// It begins after a second because memcached takes some milliseconds to listen, and each failed probe is an event.
+// readiness takes a node out of Services soon, after ten seconds of silence, because clients notice a silent node at once.
+// It begins after a second because memcached takes some milliseconds to listen, and each failed probe is an event. The
+// kubelet looks at a new container when it starts and then once a period, so the period is also how long a start takes.
 func readiness() *corev1ac.ProbeApplyConfiguration {
-	return connects().WithInitialDelaySeconds(1).WithPeriodSeconds(5).WithTimeoutSeconds(3).WithFailureThreshold(3)
+	return connects().WithInitialDelaySeconds(1).WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(5)
 }
 
 // liveness restarts a node late, because a restart empties it: only after a minute of silence.
