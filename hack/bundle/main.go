@@ -44,7 +44,7 @@ func command() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&version, "version", project.Version, "version of the bundle, without a leading v")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit 1 and name the files that would change")
 	cmd.SetOut(os.Stdout) // Results; progress and errors go to standard error.
-	cmd.AddCommand(validateCommand(&version), renderCommand(&version), operandCommand())
+	cmd.AddCommand(validateCommand(&version), compatCommand(&version), renderCommand(&version), operandCommand())
 	return cmd
 }
 

@@ -30,7 +30,7 @@ func command() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use:           "catalog",
-		Short:         "Render catalog/memcached-operator/catalog.yaml from the template and the released bundles",
+		Short:         "Render catalog/memcached-operator/catalog.yaml from the template and the released bundles, and draw its graph",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -46,22 +46,22 @@ func command() *cobra.Command {
 			if check {
 				return served.Check(root, catalog)
 			}
-			changed, err := served.Write(root, catalog)
-			if err != nil {
-				return err
+			written, err := served.Write(root, catalog)
+			for _, name := range written {
+				cmd.Println("wrote", name)
 			}
 			switch {
+			case err != nil:
+				return err
 			case len(catalog) == 0:
 				cmd.Println("nothing is released, so there is no catalog to serve")
-			case changed:
-				cmd.Println("wrote", served.File)
-			default:
-				cmd.Println(served.File, "is up to date")
+			case len(written) == 0:
+				cmd.Println(served.File, "and", served.Page, "are up to date")
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit 1 if the rendered catalog would change")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit 1 if the graph breaks a rule, or the rendered catalog or the page about it would change")
 	cmd.SetOut(os.Stdout) // Results; progress and errors go to standard error.
 	cmd.AddCommand(validateCommand())
 	return cmd
@@ -70,7 +70,7 @@ func command() *cobra.Command {
 func validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE",
-		Short: "Validate a rendered catalog as `opm validate` does, and that it refers to bundles by digest",
+		Short: "Validate a rendered catalog as `opm validate` does, its upgrade graph, and that it refers to bundles by digest",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			content, err := os.ReadFile(args[0])

@@ -30,6 +30,7 @@ func checks(tools toolPaths) []check {
 		{"bundle is current", "run `make bundle` and commit", program(".", "go", "run", "./hack/bundle", "--check")},
 		{"bundle is valid", "see the findings above", program(".", "go", "run", "./hack/bundle", "validate")},
 		{"bundle is valid for operator-sdk", "see the findings above", sdkValidates(tools.operatorSDK)},
+		{"CRDs are compatible", "see the findings above; a CRD only ever grows", program(".", "go", "run", "./hack/bundle", "compat")},
 		{"catalog is current and valid", "run `make catalog` and commit", program(".", "go", "run", "./hack/catalog", "--check")},
 		{"image builds are reproducible", "see the differing digests above", program(".", "go", "run", "./hack/image", "repro")},
 		{"go.mod is tidy", "run `go mod tidy`", program(".", "go", "mod", "tidy", "-diff")},

@@ -21,12 +21,14 @@ import (
 
 	"github.com/example/memcached-operator/hack/bundle/csv"
 	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/catalog/graph"
+	"github.com/example/memcached-operator/hack/catalog/lint"
 )
 
 // Directories finds the directory that holds the content of a bundle image.
 type Directories func(bundleImage string) (dir string, err error)
 
-// Catalog renders the template and validates the result. Channels without entries are left out, as nothing could be
+// Catalog renders the template and validates the result, its upgrade graph included. Channels without entries are left out, as nothing could be
 // installed from them; a catalog without any is empty.
 func Catalog(ctx context.Context, template []byte, find Directories) ([]byte, error) {
 	bundle := func(_ context.Context, image string) (*declcfg.DeclarativeConfig, error) {
@@ -61,7 +63,8 @@ func Catalog(ctx context.Context, template []byte, find Directories) ([]byte, er
 	return out.Bytes(), nil
 }
 
-// Validate checks a rendered catalog as `opm validate` does.
+// Validate checks a rendered catalog as `opm validate` does, and its upgrade graph against the rules of the package
+// lint. The error names everything that is wrong.
 func Validate(ctx context.Context, catalog []byte) error {
 	config, err := declcfg.LoadReader(bytes.NewReader(catalog))
 	if err != nil {
@@ -74,15 +77,33 @@ func Validate(ctx context.Context, catalog []byte) error {
 }
 
 func validate(config declcfg.DeclarativeConfig) error {
+	wrong := []error{lintGraph(config)}
 	if _, err := declcfg.ConvertToModel(config); err != nil {
-		return fmt.Errorf("the catalog is not valid: %w", err)
+		wrong = append(wrong, fmt.Errorf("the catalog is not valid: %w", err))
 	}
 	for _, bundle := range config.Bundles {
 		if !strings.Contains(bundle.Image, "@sha256:") {
-			return fmt.Errorf("the catalog is not valid: bundle %s is not referred to by digest but as %s", bundle.Name, bundle.Image)
+			wrong = append(wrong, fmt.Errorf("the catalog is not valid: bundle %s is not referred to by digest but as %s", bundle.Name, bundle.Image))
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
+}
+
+// lintGraph returns an error that lists every rule that the graph breaks, and how to mend it.
+func lintGraph(config declcfg.DeclarativeConfig) error {
+	upgrades, err := graph.Read(config)
+	if err != nil {
+		return err
+	}
+	violations := lint.Graph(upgrades)
+	if len(violations) == 0 {
+		return nil
+	}
+	lines := make([]string, len(violations))
+	for i, violation := range violations {
+		lines[i] = "\n  - " + violation.String()
+	}
+	return fmt.Errorf("the upgrade graph breaks rules (mend them in the catalog's template):%s", strings.Join(lines, ""))
 }
 
 // renderBundle describes a bundle image from its directory, as opm does from the pulled image.

@@ -1,11 +1,16 @@
 package render_test
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+
 	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/catalog/graph"
 	"github.com/example/memcached-operator/hack/catalog/render"
 )
 
@@ -78,6 +83,8 @@ func TestWhatCannotBeServedIsRefused(t *testing.T) {
 		"a bundle by tag":                  {template(entry, project.BundleImage+":v1"), "not referred to by digest"},
 		"an entry without a bundle":        {template(entry+", {name: memcached-operator.v9.0.0, replaces: "+project.CSVName(project.Version)+"}", bundle), "v9.0.0"},
 		"an entry that replaces itself":    {template("{name: "+project.CSVName(project.Version)+", replaces: "+project.CSVName(project.Version)+"}", bundle), "not valid"},
+		"a deprecation of no release":      {append(template(entry, bundle), "- {schema: olm.deprecations, package: memcached-operator, entries: [{reference: {schema: olm.bundle, name: memcached-operator.v9.0.0}, message: m}]}\n"...), "v9.0.0"},
+		"a schema that nothing reads":      {append(template(entry, bundle), "- {schema: olm.deprecation, package: memcached-operator, entries: []}\n"...), "olm.deprecation"},
 		"a file that is no basic template": {[]byte("schema: olm.semver\n"), "schema"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,5 +92,66 @@ func TestWhatCannotBeServedIsRefused(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestAGraphThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
+	broken := "{name: " + project.CSVName(project.Version) + ", replaces: memcached-operator.v0.0.1, skipRange: '>=0.0.1'}"
+	_, err := render.Catalog(t.Context(), template(broken, project.BundleImage+":v1"), find)
+	for _, want := range []string{
+		"channel candidate, entry " + project.CSVName(project.Version), "[unknown-name]", "[skiprange-unbounded]",
+		"end it with <" + project.Version, "not referred to by digest",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+func TestDeprecationsAndBarriersAreServed(t *testing.T) {
+	name := project.CSVName(project.Version)
+	fast := "- {schema: olm.channel, package: memcached-operator, name: fast, entries: [" + entry + "]}"
+	content := strings.Replace(string(template(entry, bundle)), "- {schema: olm.channel, package: memcached-operator, name: fast, entries: []}", fast, 1) + `
+- schema: olm.deprecations
+  package: memcached-operator
+  entries:
+  - {reference: {schema: olm.channel, name: fast}, message: follow candidate}
+  - {reference: {schema: olm.package}, message: it has reached its end}
+  - {reference: {schema: olm.bundle, name: ` + name + `}, message: it leaks}
+- schema: memcached-operator.barriers
+  package: memcached-operator
+  entries: [{name: ` + name + `, reason: it rewrites stored objects}]
+`
+	catalog, err := render.Catalog(t.Context(), []byte(content), find)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := declcfg.LoadReader(bytes.NewReader(catalog))
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := graph.Read(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"package": "it has reached its end", "candidate": "", "fast": "follow candidate", name: "it leaks", "barrier": "it rewrites stored objects",
+	}
+	got := map[string]string{
+		"package": served.Deprecated, served.Channels[0].Name: served.Channels[0].Deprecated, served.Channels[1].Name: served.Channels[1].Deprecated,
+		served.Releases[0].Name: served.Releases[0].Deprecated, "barrier": served.Barriers[0].Reason,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	// What OLM is told of it, when opm serves the catalog.
+	packages, err := declcfg.ConvertToModel(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := packages[project.Package]
+	if model.Deprecation.Message != "it has reached its end" || model.Channels["fast"].Deprecation.Message != "follow candidate" ||
+		model.Channels["fast"].Bundles[name].Deprecation.Message != "it leaks" {
+		t.Errorf("opm reads something else: %+v", model)
 	}
 }

@@ -12,13 +12,18 @@ import (
 	"path/filepath"
 
 	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/catalog/picture"
 	"github.com/example/memcached-operator/hack/catalog/render"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/release/record"
 )
 
-// File is the rendered catalog, relative to the root of the checkout.
-const File = "catalog/" + project.Package + "/catalog.yaml"
+const (
+	// File is the rendered catalog, relative to the root of the checkout.
+	File = "catalog/" + project.Package + "/catalog.yaml"
+	// Page is the page that shows its upgrade graph. It is beside the directory that is served, not in it.
+	Page = "catalog/README.md"
+)
 
 // Render renders the template of the checkout at root with the bundles that the record names.
 func Render(ctx context.Context, root string) ([]byte, error) {
@@ -45,44 +50,86 @@ func Frozen(root string, releases *record.Record) render.Directories {
 	}
 }
 
-// Write brings the rendered catalog up to date and says whether it changed. An empty one is no file.
-func Write(root string, catalog []byte) (changed bool, err error) {
-	path := filepath.Join(root, File)
-	fresh, err := isFresh(path, catalog)
-	if fresh || err != nil {
-		return false, err
+// Write brings the rendered catalog and the page about it up to date and returns the names of what it wrote. An empty
+// catalog is no file.
+func Write(root string, catalog []byte) (written []string, err error) {
+	files, err := contents(catalog)
+	if err != nil {
+		return nil, err
 	}
-	if len(catalog) == 0 {
-		if err := os.Remove(path); err != nil {
-			return false, fmt.Errorf("remove the catalog, as nothing is released: %w", err)
+	for _, file := range files {
+		path := filepath.Join(root, file.name)
+		fresh, err := isFresh(path, file.content)
+		if err != nil {
+			return written, err
 		}
-		return true, nil
+		if fresh {
+			continue
+		}
+		if err := write(path, file.content); err != nil {
+			return written, err
+		}
+		written = append(written, file.name)
+	}
+	return written, nil
+}
+
+func write(path string, content []byte) error {
+	if len(content) == 0 {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("remove the catalog, as nothing is released: %w", err)
+		}
+		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return false, fmt.Errorf("make room for the catalog: %w", err)
+		return fmt.Errorf("make room for the catalog: %w", err)
 	}
-	if err := os.WriteFile(path, catalog, 0o644); err != nil {
-		return false, fmt.Errorf("write the catalog: %w", err)
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		return fmt.Errorf("write the catalog: %w", err)
 	}
-	return true, nil
+	return nil
 }
 
-// Check returns an error when the rendered catalog of the checkout is not the given one.
+// Check returns an error when the rendered catalog of the checkout is not the given one, or the page about it is not
+// what that gives. It names each that is not.
 func Check(root string, catalog []byte) error {
-	fresh, err := isFresh(filepath.Join(root, File), catalog)
-	if err != nil || fresh {
+	files, err := contents(catalog)
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s is not what %s and the released bundles give: run `go run ./hack/catalog`", File, template.File)
+	var wrong []error
+	for _, file := range files {
+		fresh, err := isFresh(filepath.Join(root, file.name), file.content)
+		if err == nil && !fresh {
+			err = fmt.Errorf("%s is not what %s and the released bundles give: run `go run ./hack/catalog`", file.name, template.File)
+		}
+		wrong = append(wrong, err)
+	}
+	return errors.Join(wrong...)
 }
 
-func isFresh(path string, catalog []byte) (bool, error) {
+// file is a file that follows from the rendered catalog, named relative to the root of the checkout.
+type file struct {
+	name    string
+	content []byte
+}
+
+func contents(catalog []byte) ([]file, error) {
+	page, err := picture.Page(catalog)
+	if err != nil {
+		return nil, err
+	}
+	return []file{{File, catalog}, {Page, page}}, nil
+}
+
+// isFresh says whether the file has the content; there is none for an empty one.
+func isFresh(path string, content []byte) (bool, error) {
 	have, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return len(catalog) == 0, nil
+		return len(content) == 0, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read the rendered catalog: %w", err)
+		return false, fmt.Errorf("read what was rendered before: %w", err)
 	}
-	return len(catalog) > 0 && bytes.Equal(have, catalog), nil
+	return len(content) > 0 && bytes.Equal(have, content), nil
 }
