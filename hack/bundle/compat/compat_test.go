@@ -1,0 +1,239 @@
+package compat_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/example/memcached-operator/hack/bundle/compat"
+	"github.com/example/memcached-operator/hack/bundle/compat/lineage"
+	"github.com/example/memcached-operator/hack/bundle/layout"
+	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/catalog/served"
+	"github.com/example/memcached-operator/hack/release/record"
+)
+
+const (
+	current = "../../../"
+	crdFile = "manifests/cache.example.com_memcacheds.yaml"
+	tighter = "minimum: 1\n                type: integer"
+	before  = "minimum: 0\n                type: integer"
+)
+
+func TestThisCheckoutIsCompatible(t *testing.T) {
+	result, err := compat.Check(t.Context(), current, project.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range result.Problems {
+		t.Error(problem)
+	}
+	if result.Samples < 8 {
+		t.Errorf("only %d samples were found", result.Samples)
+	}
+}
+
+// checkout is a project with the releases 0.1.0, 0.2.0 and 0.3.0, the last one under development, all with the real
+// definition and the real corpus until a test changes them.
+type checkout struct {
+	t    *testing.T
+	root string
+}
+
+func newCheckout(t *testing.T) checkout {
+	t.Helper()
+	c := checkout{t, t.TempDir()}
+	for _, version := range []string{"0.1.0", "0.2.0", "0.3.0"} {
+		c.copy(project.BundleDir("0.1.0"), project.BundleDir(version))
+	}
+	c.copy(lineage.CorpusDir, lineage.CorpusDir)
+	c.copy("olm/samples", "olm/samples")
+	releases := &record.Record{Releases: []record.Release{{Version: "0.1.0"}, {Version: "0.2.0"}}}
+	content, err := releases.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write(record.File, string(content))
+	return c
+}
+
+func (c checkout) copy(from, to string) {
+	c.t.Helper()
+	files, err := layout.Read(current + from)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if len(files) == 0 {
+		c.t.Fatalf("%s is empty", from)
+	}
+	if _, err := files.Write(filepath.Join(c.root, to)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c checkout) write(name, content string) {
+	c.t.Helper()
+	path := filepath.Join(c.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// replace changes the definition of one version.
+func (c checkout) replace(version, from, to string) {
+	c.t.Helper()
+	name := project.BundleDir(version) + "/" + crdFile
+	content, err := os.ReadFile(filepath.Join(c.root, name))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if !strings.Contains(string(content), from) {
+		c.t.Fatalf("%s lacks %q", name, from)
+	}
+	c.write(name, strings.Replace(string(content), from, to, 1))
+}
+
+func (c checkout) check() *compat.Result {
+	c.t.Helper()
+	result, err := compat.Check(c.t.Context(), c.root, "0.3.0")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return result
+}
+
+// channel is a catalog with one channel of the given entries.
+func channel(entries ...string) string {
+	return "schema: olm.channel\npackage: memcached-operator\nname: fast\nentries:\n" + strings.Join(entries, "")
+}
+
+func entry(version, edges string) string {
+	return fmt.Sprintf("- name: memcached-operator.v%s\n%s", version, edges)
+}
+
+func TestDevelopmentIsComparedWithEveryEarlierRelease(t *testing.T) {
+	c := newCheckout(t)
+	result := c.check()
+	if len(result.Problems) > 0 {
+		t.Errorf("got %v", result.Problems)
+	}
+	want := "[v0.1.0 → v0.3.0 (an earlier release) v0.2.0 → v0.3.0 (an earlier release)]"
+	if got := fmt.Sprint(result.Upgrades); got != want {
+		t.Errorf("compared %s, want %s", got, want)
+	}
+}
+
+func TestTightenedDefinitionIsNamedWithItsMend(t *testing.T) {
+	c := newCheckout(t)
+	c.replace("0.3.0", before, tighter)
+	problems := c.check().Problems
+	all := strings.Join(problems, "\n")
+	for _, want := range []string{
+		"v0.1.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com v1alpha1 spec.size: minimum increased: 0 -> 1; allow every value",
+		"v0.2.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com v1alpha1 spec.size: minimum increased: 0 -> 1; allow every value",
+		`v0.1.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com v1alpha1 Memcached "stopped": validation is too restrictive`,
+		"OLM stops the upgrade of a cluster that has such an object",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is missing in\n%s", want, all)
+		}
+	}
+	for _, problem := range problems {
+		if strings.Contains(problem, "\n") {
+			t.Errorf("more than one line: %q", problem)
+		}
+	}
+}
+
+func TestEdgesOfTheCatalogAreCompared(t *testing.T) {
+	for name, edge := range map[string]string{
+		"replaces":  "  replaces: memcached-operator.v0.1.0\n",
+		"skips":     "  skips: [memcached-operator.v0.1.0]\n",
+		"skipRange": "  skipRange: '<0.2.0'\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCheckout(t)
+			c.replace("0.2.0", before, tighter)
+			c.write(served.File, channel(entry("0.1.0", ""), entry("0.2.0", edge)))
+			got := strings.Join(c.check().Problems, "\n")
+			if !strings.Contains(got, "v0.1.0 → v0.2.0 ("+name+" in fast): memcacheds.cache.example.com v1alpha1 spec.size") {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestReleasesThatNothingJoinsMayDiffer(t *testing.T) {
+	c := newCheckout(t)
+	c.replace("0.2.0", before, tighter) // Loosened again in 0.3.0.
+	c.write(served.File, channel(entry("0.1.0", ""), entry("0.2.0", "")))
+	if problems := c.check().Problems; len(problems) > 0 {
+		t.Errorf("got %v", problems)
+	}
+}
+
+func TestEdgesThatCannotBeJudged(t *testing.T) {
+	for want, catalog := range map[string]string{
+		"fast: memcached-operator.v0.2.0 replaces memcached-operator.v0.0.9": channel(entry("0.2.0", "  replaces: memcached-operator.v0.0.9\n")),
+		"fast has the entry memcached-operator.v0.9.0":                       channel(entry("0.9.0", "")),
+		`skipRange "soon" of memcached-operator.v0.2.0`:                      channel(entry("0.2.0", "  skipRange: soon\n")),
+	} {
+		c := newCheckout(t)
+		c.write(served.File, catalog)
+		if _, err := compat.Check(t.Context(), c.root, "0.3.0"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+func TestStoredVersionStaysForClustersThatSkippedReleases(t *testing.T) {
+	c := newCheckout(t)
+	second := "    name: v1\n    schema:"
+	for _, version := range []string{"0.2.0", "0.3.0"} {
+		c.replace(version, "    name: v1alpha1\n    schema:", second)
+	}
+	got := strings.Join(c.check().Problems, "\n")
+	for _, want := range []string{
+		"v0.1.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com: objects may be stored in v1alpha1",
+		"v0.2.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com: objects may be stored in v1alpha1",
+		"v1: there is no sample of it; add one to " + lineage.CorpusDir,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}
+
+func TestStoredVersionsOfLaterReleasesDoNotCount(t *testing.T) {
+	c := newCheckout(t)
+	c.replace("0.2.0", "    name: v1alpha1\n    schema:", "    name: v1\n    schema:")
+	got := strings.Join(c.check().Problems, "\n")
+	if !strings.Contains(got, "v0.2.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com: objects may be stored in v1,") {
+		t.Errorf("the upgrade that loses v1 is missing in\n%s", got)
+	}
+	if strings.Contains(got, "v0.1.0 → v0.3.0") {
+		t.Errorf("0.1.0 never stored v1, but got\n%s", got)
+	}
+}
+
+func TestSampleThatNoClusterCouldHold(t *testing.T) {
+	c := newCheckout(t)
+	c.write(lineage.CorpusDir+"/wrong.yaml", "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: wrong}\nspec: {sise: 1}\n")
+	problems := c.check().Problems
+	if len(problems) != 1 || !strings.Contains(problems[0], `Memcached "wrong" (hack/bundle/compat/testdata/corpus/wrong.yaml)`) ||
+		!strings.Contains(problems[0], "unknown field spec.sise") {
+		t.Errorf("got %v", problems)
+	}
+}
+
+func TestVersionWithoutABundle(t *testing.T) {
+	c := newCheckout(t)
+	if _, err := compat.Check(t.Context(), c.root, "0.4.0"); err == nil || !strings.Contains(err.Error(), "bundles/v0.4.0") {
+		t.Errorf("got %v", err)
+	}
+}

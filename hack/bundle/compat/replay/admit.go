@@ -1,0 +1,45 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+)
+
+// Admit says whether a cluster with this definition could hold the object: it is of a served version, has no field
+// that the API server would drop, fits the schema and breaks no rule. The error says why not.
+func Admit(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, object *unstructured.Unstructured) error {
+	name := object.GroupVersionKind().Version
+	version := Version(crd, name)
+	if version == nil || !version.Served {
+		return fmt.Errorf("version %s of %s is not served", name, crd.Name)
+	}
+	served, err := Served(crd, version, object)
+	if err != nil {
+		return err
+	}
+	structural, err := Structural(version)
+	if err != nil {
+		return err
+	}
+	unknown := pruning.PruneWithOptions(served.DeepCopy().Object, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	if len(unknown) > 0 {
+		return fmt.Errorf("unknown field %s", strings.Join(unknown, ", "))
+	}
+	if err := Validate(version, served); err != nil {
+		return err
+	}
+	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
+	broken, _ := rules.Validate(ctx, nil, structural, served.Object, nil, celconfig.RuntimeCELCostBudget)
+	if err := broken.ToAggregate(); err != nil {
+		return fmt.Errorf("a rule is broken: %w", err)
+	}
+	return nil
+}
