@@ -91,13 +91,17 @@ release: ## freeze the bundle of VERSION: pin digests, record source commit, add
 	go run ./hack/release make $(VERSION)
 
 ##@ Without OLM
+# Caches go before their CRD: without it, Kubernetes' garbage collector cannot look up the owner
+# of what they own, and may leave it behind.
+DELETE_CACHES = if $$kubectl get crd memcacheds.cache.example.com >/dev/null 2>&1; then $$kubectl delete memcacheds --all --all-namespaces --cascade=foreground; fi
+
 install: ## only the CRDs
 	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl apply --server-side -f -
 uninstall: ## remove the CRDs, and with them every cache
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl delete --ignore-not-found -f -
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_CACHES); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl delete --ignore-not-found -f -
 deploy: ## the operator as plain manifests, running IMG
 	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) $(addprefix --operands ,$(OPERANDS)) | $$kubectl apply --server-side -f -
 undeploy: ## remove what deploy brought, CRDs and caches included
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) | $$kubectl delete --ignore-not-found -f -
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_CACHES); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) | $$kubectl delete --ignore-not-found -f -
 
 .PHONY: $(shell sed -n 's/^\([a-z][a-z0-9 -]*\):.*/\1/p' Makefile)

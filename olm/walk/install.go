@@ -98,11 +98,13 @@ func isGone(err error) bool {
 }
 
 // Uninstall takes away what Install and the operator brought, in the order that the
-// README gives: caches, Subscription, CSVs, then the rest of the folder and the CRD.
+// README gives: caches, Subscription, CSVs, then the rest of the folder and the CRD. The
+// caches go first, and with what they own: once their kind is gone, Kubernetes' garbage
+// collector cannot look up the owner of what is left.
 // What is not there is no error.
 func (c *Cluster) Uninstall(ctx context.Context, folder string) error {
 	for _, args := range [][]string{
-		{"memcacheds", "--all", "--all-namespaces", "--timeout=60s"},
+		{"memcacheds", "--all", "--all-namespaces", "--cascade=foreground", "--timeout=60s"},
 		{"subscriptions.operators.coreos.com", "--all", "-n", Namespace},
 		{"clusterserviceversions", "--all", "-n", Namespace, "--timeout=60s"},
 		{"-f", folder, "--timeout=120s"},
