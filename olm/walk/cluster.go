@@ -3,7 +3,6 @@ package walk
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -91,8 +90,8 @@ func Within(ctx context.Context, d time.Duration, what string, check func(contex
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 500*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		err := check(ctx)
-		// An error that only says that the time is up would hide what was missing.
-		if err == nil || last == nil || !errors.Is(err, context.DeadlineExceeded) {
+		// Once the time is up, errors only say that, and would hide what was missing.
+		if ctx.Err() == nil || last == nil {
 			last = err
 		}
 		return err == nil, nil
