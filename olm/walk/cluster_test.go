@@ -21,9 +21,10 @@ func TestWithinReturnsWhenTheCheckIsContent(t *testing.T) {
 	}
 }
 
+// The time is enough for a second call, which then lasts until it is up.
 func TestWithinNamesWhatWasMissingRatherThanThatTimeIsUp(t *testing.T) {
 	first := true
-	err := Within(t.Context(), 50*time.Millisecond, "the pods", func(ctx context.Context) error {
+	err := Within(t.Context(), 700*time.Millisecond, "the pods", func(ctx context.Context) error {
 		if first {
 			first = false
 			return errors.New("2 of 3 are there")
