@@ -11,11 +11,13 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/operand"
 )
 
-// tools are the folders of built tools, and the packages that memcached's images are made from.
+// tools are the folders of built tools, and the packages that the images of memcached and nginx are made from.
 type tools struct {
 	kube, coredns, pause, olm, opm, sdk string
 	// operands holds the package files of each Debian release.
 	operands [][]string
+	// webServer holds the package files of the machine's own release.
+	webServer []string
 }
 
 // needed lists the tools that the cluster is made of.
@@ -59,7 +61,21 @@ func (c *Cluster) missing(options Options) ([]task, error) {
 			}})
 		}
 	}
+	if dir := c.webServerPackages(); !operand.Downloaded(dir) {
+		tasks = append(tasks, task{"download nginx of Debian", func(ctx context.Context) error {
+			release, err := operand.Codename()
+			if err != nil {
+				return err
+			}
+			return operand.Download(ctx, operand.WebServerPackage, release, dir)
+		}})
+	}
 	return tasks, nil
+}
+
+// webServerPackages is the folder that nginx is downloaded to. Those of memcached are called after their releases.
+func (c *Cluster) webServerPackages() string {
+	return c.layout.Cluster("debs", operand.WebServerPackage)
 }
 
 // Packages installs the Debian packages whose programs are missing, and nothing else.
@@ -108,7 +124,7 @@ func (c *Cluster) buildTasks(list []build.Tool) ([]task, error) {
 
 // download fetches memcached's packages of one release. An optional release that cannot be had is left out.
 func (c *Cluster) download(ctx context.Context, release operand.Release, dir string) error {
-	err := operand.Download(ctx, release.Name, dir)
+	err := operand.Download(ctx, operand.Package, release.Name, dir)
 	if err != nil && release.Optional && ctx.Err() == nil {
 		c.report.Logf("        going on without memcached of Debian %s (remove %s to try again): %v", release.Name, dir, err)
 		return operand.Without(dir)
@@ -141,7 +157,9 @@ func (c *Cluster) tools() (tools, error) {
 			have.operands = append(have.operands, packages)
 		}
 	}
-	return have, nil
+	var err error
+	have.webServer, err = operand.Packages(c.webServerPackages())
+	return have, err
 }
 
 // Tool builds the tool that holds the named program, unless it is there, and returns the folder that the program is in.

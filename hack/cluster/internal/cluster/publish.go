@@ -86,6 +86,18 @@ func (c *Cluster) pushOperands(t tools) func(context.Context) error {
 	}
 }
 
+// pushWebServer makes the step that provides the image which the sample of an Application names.
+func (c *Cluster) pushWebServer(t tools) func(context.Context) error {
+	return func(ctx context.Context) error {
+		publisher, err := c.publisher()
+		if err != nil {
+			return err
+		}
+		_, err = publisher.Ensure(ctx, operand.WebServer(t.webServer))
+		return err
+	}
+}
+
 // Manifests renders OLM with the images of the local registry.
 func (c *Cluster) Manifests(ctx context.Context) (olm.Manifests, error) {
 	module, err := c.builder.ModuleDir(ctx, build.OLM, build.OLMModule)

@@ -33,6 +33,7 @@ func (c *Cluster) steps(t tools, options Options) step.List {
 		},
 		{Name: "images of the cluster", Needs: []string{"registry"}, Up: c.pushImages(t, options)},
 		{Name: "images of memcached", Needs: []string{"registry"}, Up: c.pushOperands(t)},
+		{Name: "image of nginx", Needs: []string{"registry"}, Up: c.pushWebServer(t)},
 		{
 			Name: "etcd", Needs: []string{"certificates and configuration"},
 			Up: c.start(spec(controlplane.Etcd(c.layout, t.kube), controlplane.EtcdReady)), Down: c.removeEtcd,
@@ -67,12 +68,16 @@ func (c *Cluster) steps(t tools, options Options) step.List {
 		},
 	}
 	if !options.WithoutOLM {
-		list = append(list,
-			step.Step{Name: "OLM's objects", Needs: []string{"API server"}, Up: c.applyOLM},
-			step.Step{Name: "OLM", Needs: []string{"OLM's objects", "node", "kube-proxy", "controller manager", "scheduler", "DNS"}, Up: c.awaitOLM},
-		)
+		list = append(list, c.olmSteps()...)
 	}
 	return list
+}
+
+func (c *Cluster) olmSteps() step.List {
+	return step.List{
+		{Name: "OLM's objects", Needs: []string{"API server"}, Up: c.applyOLM},
+		{Name: "OLM", Needs: []string{"OLM's objects", "node", "kube-proxy", "controller manager", "scheduler", "DNS"}, Up: c.awaitOLM},
+	}
 }
 
 // launch is a process and how to see that it is ready.

@@ -28,6 +28,8 @@ type Image struct {
 	Path       string
 	Entrypoint []string
 	Command    []string
+	// StopSignal is what tells the program to end, for example SIGQUIT; "" is SIGTERM.
+	StopSignal string
 	Labels     map[string]string
 }
 
@@ -47,7 +49,10 @@ func (i Image) build(scratch string) (v1.Image, error) {
 	}
 	file = file.DeepCopy()
 	file.OS, file.Architecture = "linux", runtime.GOARCH
-	file.Config = v1.Config{User: i.User, Entrypoint: i.Entrypoint, Cmd: i.Command, Labels: i.Labels, Env: []string{"PATH=" + i.Path}}
+	file.Config = v1.Config{
+		User: i.User, Entrypoint: i.Entrypoint, Cmd: i.Command, StopSignal: i.StopSignal, Labels: i.Labels,
+		Env: []string{"PATH=" + i.Path},
+	}
 	image, err = mutate.ConfigFile(image, file)
 	if err != nil {
 		return nil, fmt.Errorf("set the image's configuration: %w", err)

@@ -91,6 +91,27 @@ func TestTheSameInputsGiveTheSameDigest(t *testing.T) {
 	}
 }
 
+func TestTheStopSignalReachesTheImage(t *testing.T) {
+	image := sample(t)
+	image.StopSignal = "SIGQUIT"
+	built, err := image.build(filepath.Join(t.TempDir(), "layer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := built.ConfigFile()
+	if err != nil || file.Config.StopSignal != "SIGQUIT" {
+		t.Errorf("configuration is %+v, %v", file, err)
+	}
+	with, err := image.recipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	image.StopSignal = ""
+	if without, err := image.recipe(); err != nil || without == with {
+		t.Errorf("the recipe is the same without it (%v): the image would not be built again", err)
+	}
+}
+
 func TestTheRecipeFollowsItsInputs(t *testing.T) {
 	image := sample(t)
 	before, err := image.recipe()

@@ -88,7 +88,7 @@ func (p Publisher) publish(ctx context.Context, image Image, scratch string) (st
 // recipe hashes what the image is made of; a file of this machine counts by its name, size and time, for speed.
 func (i Image) recipe() (string, error) {
 	hash := sha256.New()
-	config, err := json.Marshal([]any{i.Names, i.User, i.Path, i.Entrypoint, i.Command, i.Labels})
+	config, err := json.Marshal([]any{i.Names, i.User, i.Path, i.Entrypoint, i.Command, i.StopSignal, i.Labels})
 	if err != nil {
 		return "", fmt.Errorf("describe the image: %w", err)
 	}

@@ -12,6 +12,8 @@ const (
 	NodeName = "node-0"
 	// NodeIP is the node's address, the pods' gateway and the DNS server.
 	NodeIP = "198.18.0.1"
+	// BridgeMAC is the bridge's hardware address: one that is administered locally, with NodeIP at its end.
+	BridgeMAC = "02:00:c6:12:00:01"
 	// PodCIDR holds the node and the pods.
 	PodCIDR = "198.18.0.0/24"
 	// ServiceCIDR holds the ClusterIPs.

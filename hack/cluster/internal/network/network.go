@@ -3,6 +3,7 @@
 package network
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -45,6 +46,9 @@ func ensureBridge() (netlink.Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the bridge %s: %w", layout.Bridge, err)
 	}
+	if err := fixMAC(bridge); err != nil {
+		return nil, err
+	}
 	_, pods, _ := net.ParseCIDR(layout.PodCIDR)
 	address := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(layout.NodeIP), Mask: pods.Mask}}
 	if err := netlink.AddrReplace(bridge, address); err != nil {
@@ -54,6 +58,22 @@ func ensureBridge() (netlink.Link, error) {
 		return nil, fmt.Errorf("bring %s up: %w", layout.Bridge, err)
 	}
 	return bridge, nil
+}
+
+// fixMAC gives the bridge a hardware address of its own. Without one it takes the lowest of the pods' addresses, which
+// changes as pods come and go, and what other pods send to the old one is lost: DNS queries, above all.
+func fixMAC(bridge netlink.Link) error {
+	address, err := net.ParseMAC(layout.BridgeMAC)
+	if err != nil {
+		return fmt.Errorf("read the hardware address of %s: %w", layout.Bridge, err)
+	}
+	if bytes.Equal(bridge.Attrs().HardwareAddr, address) {
+		return nil
+	}
+	if err := netlink.LinkSetHardwareAddr(bridge, address); err != nil {
+		return fmt.Errorf("give %s the hardware address %s: %w", layout.Bridge, address, err)
+	}
+	return nil
 }
 
 // Down removes the bridge (its routes and the pods' ends of it go with it), the blackhole and kube-proxy's tables.

@@ -29,8 +29,8 @@ func Releases() []Release {
 // index is what is kept beside downloaded packages: it is written last, so its presence means that all is there.
 const index = "packages.json"
 
-// Download fetches memcached and the libraries that it depends on from one release into dir.
-func Download(ctx context.Context, release, dir string) error {
+// Download fetches a package and the libraries that it depends on from one release into dir.
+func Download(ctx context.Context, name, release, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("clear %s: %w", dir, err)
 	}
@@ -41,7 +41,7 @@ func Download(ctx context.Context, release, dir string) error {
 	if _, err := apt.run(ctx, "apt-get", "update"); err != nil {
 		return err
 	}
-	packages, err := apt.libraries(ctx, "memcached")
+	packages, err := apt.libraries(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func Download(ctx context.Context, release, dir string) error {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.deb"))
 	if err != nil || len(files) == 0 {
-		return fmt.Errorf("no package of %s was downloaded to %s: %w", release, dir, err)
+		return fmt.Errorf("no package for %s of %s was downloaded to %s: %w", name, release, dir, err)
 	}
 	return writeIndex(dir, files)
 }

@@ -12,8 +12,14 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/images"
 )
 
-// Repository is where the official images are.
+// Repository is where the official memcached images are.
 const Repository = "docker.io/library/memcached"
+
+// Package is the Debian package that the stand-ins are made from.
+const Package = "memcached"
+
+// Program is where memcached is in the image.
+const Program = "/usr/bin/memcached"
 
 // Official images that released manifests name, by the digests of the official image's published records.
 const (
@@ -37,12 +43,8 @@ func Version(packages []string) (string, error) {
 	return "", fmt.Errorf("no memcached package among %v", packages)
 }
 
-const (
-	users  = "root:x:0:0:root:/root:/bin/sh\nmemcache:x:11211:11211:memcache:/nonexistent:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
-	groups = "root:x:0:\nmemcache:x:11211:\nnogroup:x:65534:\n"
-	plain  = 0o644
-	sticky = 0o1777
-)
+// userID is the user and group that the official images run memcached as.
+const userID = "11211"
 
 // Image describes the stand-in for memcached of the packages' version: the program with exactly the libraries
 // that it loads, and a shell for hooks.
@@ -51,44 +53,13 @@ func Image(packages []string) (images.Image, error) {
 	if err != nil {
 		return images.Image{}, err
 	}
-	files := []images.File{
-		{Path: "/bin", Link: "usr/bin"},
-		{Path: "/lib", Link: "usr/lib"},
-		{Path: "/lib64", Link: "usr/lib64"},
-		{Path: "/usr/bin/busybox", Source: "/bin/busybox"},
-		{Path: "/etc/passwd", Data: users, Mode: plain},
-		{Path: "/etc/group", Data: groups, Mode: plain},
-		{Path: "/tmp", Mode: sticky},
-	}
-	for _, applet := range []string{"sh", "cat", "date", "echo", "env", "kill", "ls", "mkdir", "mv", "nc", "printf", "ps", "rm", "sleep", "stat", "test"} {
-		files = append(files, images.File{Path: "/usr/bin/" + applet, Link: "busybox"})
-	}
-	return images.Image{
-		Names:   []string{Repository + ":" + version, Repository + ":" + version + "-alpine"},
-		Files:   files,
-		Inputs:  packages,
-		Load:    func() ([]images.File, error) { return load(packages) },
-		User:    "11211:11211",
-		Path:    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		Command: []string{"memcached"},
-	}, nil
-}
-
-// load unpacks the packages and picks what memcached needs.
-func load(packages []string) ([]images.File, error) {
-	content, err := unpack(packages)
-	if err != nil {
-		return nil, err
-	}
-	need, err := content.closure(Program)
-	if err != nil {
-		return nil, err
-	}
-	files := make([]images.File, 0, len(need))
-	for _, name := range slices.Sorted(maps.Keys(need)) {
-		files = append(files, images.File{Path: name, Data: string(need[name])})
-	}
-	return files, nil
+	image := withProgram(Program, packages)
+	image.Names = []string{Repository + ":" + version, Repository + ":" + version + "-alpine"}
+	image.Files = append(base("memcache", userID), applets("sh", "cat", "date", "echo", "env", "kill", "ls", "mkdir", "mv",
+		"nc", "printf", "ps", "rm", "sleep", "stat", "test")...)
+	image.User = userID + ":" + userID
+	image.Command = []string{"memcached"}
+	return image, nil
 }
 
 // Map maps the official images to their stand-ins, given the digests of the images built, by version.

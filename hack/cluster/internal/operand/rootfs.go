@@ -14,9 +14,6 @@ import (
 	"strings"
 )
 
-// Program is where memcached is in the image.
-const Program = "/usr/bin/memcached"
-
 // tree is the unpacked content of packages: regular files by path, and links to what they point to.
 // Paths are of the merged layout: /lib and /lib64 are folders of /usr.
 type tree struct {

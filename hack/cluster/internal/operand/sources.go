@@ -1,5 +1,6 @@
-// Package operand makes stand-ins for the official memcached images from Debian's packages of several releases.
-// Packages are only downloaded and unpacked; none is installed.
+// Package operand makes stand-ins for official images of what the operator runs, from Debian's packages: memcached, from
+// several releases, and nginx, which the sample of a web application names. Packages are only downloaded and unpacked;
+// none is installed.
 package operand
 
 import (
@@ -48,7 +49,7 @@ func machineMirror(etc, codename string) (string, error) {
 			return uri, nil
 		}
 	}
-	return "", fmt.Errorf("no apt source for the suite %q in %s: the memcached images are made from Debian's packages, so add the machine's Debian mirror there", codename, etc)
+	return "", fmt.Errorf("no apt source for the suite %q in %s: the images of memcached and nginx are made from Debian's packages, so add the machine's Debian mirror there", codename, etc)
 }
 
 // fromList reads the old one-line format.
@@ -100,7 +101,7 @@ func Codename() (string, error) {
 		}
 	}
 	if values["ID"] != "debian" || values["VERSION_CODENAME"] == "" {
-		return "", errors.New("this is not Debian: the memcached images are made from Debian's packages, so run the local cluster on Debian, or use a cluster of your own through KUBECONFIG")
+		return "", errors.New("this is not Debian: the images of memcached and nginx are made from Debian's packages, so run the local cluster on Debian, or use a cluster of your own through KUBECONFIG")
 	}
 	return values["VERSION_CODENAME"], nil
 }
