@@ -10,10 +10,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/go-logr/logr"
-	"github.com/google/go-containerregistry/pkg/name"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -23,13 +22,6 @@ import (
 // version is set by the linker, for example -X main.version=0.1.0.
 var version = "devel"
 
-// imageVariable names the environment variable with the memcached image. Its name tells OLM's tooling that the image
-// has to be mirrored for clusters without a network.
-const imageVariable = "RELATED_IMAGE_MEMCACHED"
-
-// namespaceFile tells a process in a pod which namespace it runs in.
-const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
 // options is what the manager can be told.
 type options struct {
 	leaderElect    bool
@@ -38,6 +30,9 @@ type options struct {
 	showVersion    bool
 	image          string
 	logger         logr.Logger
+
+	// operatorCondition is where OLM is told whether the operator can be upgraded. Its name is empty outside OLM.
+	operatorCondition types.NamespacedName
 }
 
 func main() {
@@ -64,6 +59,7 @@ func run(ctx context.Context, arguments []string, getenv func(string) string, st
 	if options.image, err = memcachedImage(getenv, options.logger); err != nil {
 		return err
 	}
+	options.operatorCondition = operatorCondition(getenv, namespaceFile, options.logger)
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
@@ -107,28 +103,6 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 		return options, errors.New("--leader-elect works only in a pod, whose namespace holds the Lease: leave it out")
 	}
 	return options, nil
-}
-
-// memcachedImage returns the image that caches run. A tag is accepted, for trying things out, but warned about: what it
-// names can change, and then nodes of one cache run different versions.
-func memcachedImage(getenv func(string) string, logger logr.Logger) (string, error) {
-	const example = "docker.io/library/memcached@sha256:<digest>"
-	image := getenv(imageVariable)
-	if image == "" {
-		return "", fmt.Errorf("the environment variable %s is not set: set it to the memcached image to run, for example %s",
-			imageVariable, example)
-	}
-	if strings.TrimSpace(image) != image {
-		return "", fmt.Errorf("the environment variable %s has spaces around the image %q: take them away", imageVariable, image)
-	}
-	if _, err := name.ParseReference(image); err != nil {
-		return "", fmt.Errorf("the environment variable %s names no image: %w; an example is %s", imageVariable, err, example)
-	}
-	if _, err := name.NewDigest(image); err != nil {
-		logger.Info("The memcached image is not named by digest, so nodes may come to run different versions",
-			"variable", imageVariable, "image", image)
-	}
-	return image, nil
 }
 
 // setUpLogging makes everything log one JSON object a line, client-go's own logger included.

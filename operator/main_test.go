@@ -86,7 +86,7 @@ func TestVersionAndHelpNeedNoCluster(t *testing.T) {
 	}
 }
 
-// The whole manager, put together as it ships: it looks after caches, answers probes, and shows metrics only over
+// The whole manager, put together as it ships: it looks after caches and applications, answers probes, and shows metrics only over
 // HTTP/1.1 with TLS to those who may see them.
 func TestTheManagerWorks(t *testing.T) {
 	metricsAddress, healthAddress := freeAddress(t), freeAddress(t)
@@ -104,6 +104,10 @@ func TestTheManagerWorks(t *testing.T) {
 	if err := cluster.Client.Create(t.Context(), memcached); err != nil {
 		t.Fatal(err)
 	}
+	application := operatortesting.MakeApplication("web").Namespace(namespace).Caches("cache").Obj()
+	if err := cluster.Client.Create(t.Context(), application); err != nil {
+		t.Fatal(err)
+	}
 	metrics := "https://" + metricsAddress + "/metrics"
 	for token, want := range map[string]int{
 		"":                                  http.StatusUnauthorized,
@@ -118,7 +122,7 @@ func TestTheManagerWorks(t *testing.T) {
 		})
 	}
 	token := serviceAccount(t, namespace, true)
-	cluster.Await(t, "metrics tell of a cache that is ready", func(context.Context) error {
+	cluster.Await(t, "metrics tell of a cache and an application that are ready", func(context.Context) error {
 		response, body, err := get(t, metrics, token)
 		if err != nil {
 			return err
@@ -130,6 +134,9 @@ func TestTheManagerWorks(t *testing.T) {
 			`memcached_operator_managed_objects{kind="Memcached"} 1`,
 			`memcached_operator_ready_objects{kind="Memcached"} 1`,
 			`memcached_operator_reconcile_outcomes_total{kind="Memcached",outcome="Succeeded",reason=""}`,
+			`memcached_operator_managed_objects{kind="Application"} 1`,
+			`memcached_operator_ready_objects{kind="Application"} 1`,
+			`memcached_operator_reconcile_outcomes_total{kind="Application",outcome="Succeeded",reason=""}`,
 		} {
 			if !strings.Contains(body, line) {
 				return fmt.Errorf("no %s in\n%s", line, body)
@@ -147,19 +154,6 @@ func TestTheManagerWorks(t *testing.T) {
 		}
 		return err
 	})
-}
-
-func TestAnImageThatIsNotNamedByDigestIsWarnedAbout(t *testing.T) {
-	for image, warned := range map[string]bool{digest: false, "memcached:1.6": true} {
-		var log bytes.Buffer
-		getenv := func(string) string { return image }
-		if got, err := memcachedImage(getenv, setUpLogging(&log)); got != image || err != nil {
-			t.Errorf("%s became %q, %v", image, got, err)
-		}
-		if strings.Contains(log.String(), "not named by digest") != warned {
-			t.Errorf("%s logs %q", image, log.String())
-		}
-	}
 }
 
 // startProcess runs the operator, outside of a pod, until the end of the test. Then it has to end by itself when it is

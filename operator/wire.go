@@ -5,23 +5,30 @@ import (
 	"fmt"
 	"time"
 
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
+	"github.com/example/memcached-operator/operator/controller/application"
 	"github.com/example/memcached-operator/operator/controller/memcached"
+	"github.com/example/memcached-operator/operator/controller/report"
 	"github.com/example/memcached-operator/operator/desired/meta"
 	"github.com/example/memcached-operator/operator/metrics"
 	"github.com/example/memcached-operator/operator/observe"
+	"github.com/example/memcached-operator/operator/operatorcondition"
 )
 
 // The manager's own permissions; those of each controller stand beside it.
@@ -43,7 +50,9 @@ const shutdownTimeout = 8 * time.Second
 // wire builds the manager with everything that runs in it. Nothing is started.
 func wire(config *rest.Config, options options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, operatorsv2.AddToScheme, appv1alpha1.AddToScheme, v1alpha1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("build the scheme: %w", err)
 		}
@@ -78,15 +87,46 @@ func controllers(mgr manager.Manager, options options) error {
 	if err != nil {
 		return fmt.Errorf("add our metrics: %w", err)
 	}
-	return (&memcached.Reconciler{
-		Client:  mgr.GetClient(),
-		Applier: apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme()),
-		// The older event API, which leader election needs as well: one permission instead of two, and one that tools
-		// which check bundles do not take for the removed events.k8s.io/v1beta1.
-		Recorder: mgr.GetEventRecorderFor(meta.Manager), //nolint:staticcheck // See above.
-		Metrics:  own,
-		Clock:    clock.RealClock{},
-		Image:    options.image,
+	// The older event API, which leader election needs as well: one permission instead of two, and one that tools which
+	// check bundles do not take for the removed events.k8s.io/v1beta1.
+	recorder := mgr.GetEventRecorderFor(meta.Manager) //nolint:staticcheck // See above.
+	work := operatorcondition.NewTracker()
+	if options.operatorCondition.Name != "" {
+		if err := reports(mgr, options.operatorCondition, work, recorder, own); err != nil {
+			return err
+		}
+	}
+	applier := apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme())
+	reporter := &report.Reporter{Client: mgr.GetClient(), Recorder: recorder}
+	for _, controller := range []interface{ SetUp(manager.Manager) error }{
+		&memcached.Reconciler{
+			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: work, Clock: clock.RealClock{},
+			Image: options.image,
+		},
+		&application.Reconciler{
+			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: work, Clock: clock.RealClock{},
+		},
+	} {
+		if err := controller.SetUp(mgr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reports adds what tells OLM whether the operator can be upgraded.
+func reports(
+	mgr manager.Manager, key client.ObjectKey, work *operatorcondition.Tracker, recorder record.EventRecorder, own *metrics.Metrics,
+) error {
+	// Not the manager's own client: that reads through a cache, which needs to list and watch, and OLM grants neither.
+	direct, err := client.New(mgr.GetConfig(), client.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+	})
+	if err != nil {
+		return fmt.Errorf("create the client for the OperatorCondition: %w", err)
+	}
+	return (&operatorcondition.Reporter{
+		Key: key, Client: direct, Work: work, Recorder: recorder, Gauge: own.Upgradeable, Clock: clock.RealClock{},
 	}).SetUp(mgr)
 }
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// readExamples returns the caches among the bundle's alm-examples: what its author offers users to start from.
+// readExamples returns the bundle's alm-examples: what its author offers users to start from.
 func readExamples(dir string) ([]unstructured.Unstructured, error) {
 	bundle, err := manifests.GetBundleFromDir(dir)
 	if err != nil {
@@ -19,14 +19,12 @@ func readExamples(dir string) ([]unstructured.Unstructured, error) {
 	if err := json.Unmarshal([]byte(bundle.CSV.Annotations["alm-examples"]), &objects); err != nil {
 		return nil, fmt.Errorf("read the annotation alm-examples: %w", err)
 	}
-	var caches []unstructured.Unstructured
+	if len(objects) == 0 {
+		return nil, errors.New("alm-examples holds no example")
+	}
+	examples := make([]unstructured.Unstructured, 0, len(objects))
 	for _, object := range objects {
-		if example := (unstructured.Unstructured{Object: object}); example.GetKind() == "Memcached" {
-			caches = append(caches, example)
-		}
+		examples = append(examples, unstructured.Unstructured{Object: object})
 	}
-	if len(caches) == 0 {
-		return nil, errors.New("alm-examples holds no Memcached")
-	}
-	return caches, nil
+	return examples, nil
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,9 +70,21 @@ func userWalk(ctx context.Context) []v1alpha3.TestResult {
 	var results []v1alpha3.TestResult
 	for _, example := range examples {
 		example.SetNamespace(namespace)
-		results = append(results, (&walk{cluster: cluster, cache: example, dial: dial}).run(ctx)...)
+		results = append(results, walkWith(ctx, cluster, example)...)
 	}
 	return results
+}
+
+// walkWith takes the walk of the example's kind. An example that nobody walks with has not been tried, and so fails.
+func walkWith(ctx context.Context, cluster client.Client, example unstructured.Unstructured) []v1alpha3.TestResult {
+	switch example.GetKind() {
+	case "Memcached":
+		return newCacheWalk(cluster, example, dial).run(ctx)
+	case "Application":
+		return newApplicationWalk(cluster, example, get).run(ctx)
+	}
+	return []v1alpha3.TestResult{broken("walk with the example "+example.GetName(),
+		fmt.Errorf("this program has no walk for the kind %s: add one", example.GetKind()))}
 }
 
 func connect() (client.Client, error) {

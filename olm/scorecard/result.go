@@ -24,10 +24,10 @@ func advise(err error, suggestion string) error {
 	return advice{err, suggestion}
 }
 
-// outcome is the result of one step of the walk.
-func outcome(step, log string, err error) v1alpha3.TestResult {
+// outcome is the result of one step of the walk with an object of a kind.
+func outcome(kind, step, log string, err error) v1alpha3.TestResult {
 	result := v1alpha3.TestResult{
-		Name: "user-walk: " + step, State: v1alpha3.PassState, Log: log, CreationTimestamp: metav1.NewTime(time.Now()),
+		Name: "user-walk: " + kind + ": " + step, State: v1alpha3.PassState, Log: log, CreationTimestamp: metav1.NewTime(time.Now()),
 	}
 	if err == nil {
 		return result
@@ -43,7 +43,7 @@ func outcome(step, log string, err error) v1alpha3.TestResult {
 
 // broken is the result of a test that could not begin.
 func broken(step string, err error) v1alpha3.TestResult {
-	result := outcome(step, "", err)
+	result := outcome("begin", step, "", err)
 	result.State = v1alpha3.ErrorState
 	return result
 }

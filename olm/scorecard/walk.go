@@ -25,49 +25,50 @@ const (
 	interval = 500 * time.Millisecond
 )
 
-// walk is one user's walk with one cache.
+// walk is what a user does with an object of any kind. What is done with one kind alone is in a type around it.
 type walk struct {
 	cluster client.Client
-	cache   unstructured.Unstructured
-	// dial opens a memcached server by host and port.
-	dial func(address string) server
-	// pods are the cache's servers as they were last seen ready, stored those that were given an item.
-	pods, stored []corev1.Pod
+	object  unstructured.Unstructured
+	// pods are the object's pods as they were last seen ready.
+	pods []corev1.Pod
+	// inspect says what a ready object of the kind shows, and what is wrong with it.
+	inspect func() (string, error)
+	// owned has to be gone when the object is deleted, as do its pods.
+	owned []client.Object
 }
 
-// run takes the steps in order, up to the first that fails, and always takes the cache away again if it made it.
-func (w *walk) run(ctx context.Context) []v1alpha3.TestResult {
+// step is one thing that a user does; it returns what there is to tell.
+type step struct {
+	name string
+	take func(context.Context) (string, error)
+}
+
+// run creates the object and takes the steps in order, up to the first that fails. It always takes the object away
+// again if it made it.
+func (w *walk) run(ctx context.Context, steps ...step) []v1alpha3.TestResult {
+	kind := w.object.GetKind()
 	log, err := w.create(ctx)
-	results := []v1alpha3.TestResult{outcome("create the example", log, err)}
+	results := []v1alpha3.TestResult{outcome(kind, "create the example", log, err)}
 	if err != nil {
 		return results
 	}
-	steps := []struct {
-		name string
-		take func(context.Context) (string, error)
-	}{
-		{"wait until it is ready", w.becomeReady},
-		{"store and read a key on every server", w.storeAndRead},
-		{"scale it up", w.scaleUp},
-		{"read the keys again", w.readAgain},
-	}
-	for _, step := range steps {
+	for _, step := range append([]step{{"wait until it is ready", w.becomeReady}}, steps...) {
 		log, err := step.take(ctx)
-		results = append(results, outcome(step.name, log, err))
+		results = append(results, outcome(kind, step.name, log, err))
 		if err != nil {
 			break
 		}
 	}
 	log, err = w.remove(ctx)
-	return append(results, outcome("delete it", log, err))
+	return append(results, outcome(kind, "delete it", log, err))
 }
 
 func (w *walk) create(ctx context.Context) (string, error) {
-	name := client.ObjectKeyFromObject(&w.cache)
-	err := w.cluster.Create(ctx, &w.cache)
+	name := client.ObjectKeyFromObject(&w.object)
+	err := w.cluster.Create(ctx, &w.object)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return "", advise(err, "run the scorecard in a namespace of its own: it will not touch a cache that it did not make")
+		return "", advise(err, "run the scorecard in a namespace of its own: it will not touch an object that it did not make")
 	case apierrors.IsForbidden(err):
 		return "", advise(err, "apply olm/scorecard/rbac.yaml in that namespace and give --service-account memcached-operator-scorecard")
 	case meta.IsNoMatchError(err):
@@ -80,33 +81,29 @@ func (w *walk) create(ctx context.Context) (string, error) {
 
 func (w *walk) becomeReady(ctx context.Context) (string, error) {
 	err := w.until(ctx, func(ctx context.Context) error {
-		if err := w.cluster.Get(ctx, client.ObjectKeyFromObject(&w.cache), &w.cache); err != nil {
+		if err := w.cluster.Get(ctx, client.ObjectKeyFromObject(&w.object), &w.object); err != nil {
 			return err
 		}
-		return readiness(w.cache)
+		return readiness(w.object)
 	})
 	if err != nil {
-		return "", advise(err, "look at the events of the cache and of its Deployment, and at the operator's log")
+		return "", advise(err, "look at the events of the object and of its Deployment, and at the operator's log")
 	}
 	if w.pods, err = w.listPods(ctx); err != nil {
 		return "", err
 	}
-	nodes, _, _ := unstructured.NestedStringSlice(w.cache.Object, "status", "nodes")
-	if len(nodes) != len(w.pods) {
-		return "", fmt.Errorf("status.nodes has %d names, but %d pods are there: %v", len(nodes), len(w.pods), nodes)
-	}
-	return fmt.Sprintf("ready with %v", nodes), nil
+	return w.inspect()
 }
 
-// readiness returns what keeps the cache from being ready for the newest spec, nil when it is.
-func readiness(cache unstructured.Unstructured) error {
-	conditions, _, _ := unstructured.NestedSlice(cache.Object, "status", "conditions")
+// readiness returns what keeps the object from being ready for the newest spec, nil when it is.
+func readiness(object unstructured.Unstructured) error {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
 		if condition["type"] != "Ready" {
 			continue
 		}
-		if generation, _ := condition["observedGeneration"].(int64); generation != cache.GetGeneration() {
+		if generation, _ := condition["observedGeneration"].(int64); generation != object.GetGeneration() {
 			return errors.New("condition Ready is of an older generation")
 		}
 		if condition["status"] != string(metav1.ConditionTrue) {
@@ -121,44 +118,54 @@ func (w *walk) scaleUp(ctx context.Context) (string, error) {
 	before := w.pods
 	size := int32(len(before) + 1)
 	scale := &autoscalingv1.Scale{
-		ObjectMeta: metav1.ObjectMeta{Name: w.cache.GetName(), Namespace: w.cache.GetNamespace()},
+		ObjectMeta: metav1.ObjectMeta{Name: w.object.GetName(), Namespace: w.object.GetNamespace()},
 		Spec:       autoscalingv1.ScaleSpec{Replicas: size},
 	}
-	if err := w.cluster.SubResource("scale").Update(ctx, &w.cache, client.WithSubResourceBody(scale)); err != nil {
+	if err := w.cluster.SubResource("scale").Update(ctx, &w.object, client.WithSubResourceBody(scale)); err != nil {
 		return "", fmt.Errorf("scale to %d: %w", size, err)
 	}
 	if _, err := w.becomeReady(ctx); err != nil {
 		return "", err
 	}
 	if len(w.pods) != int(size) {
-		return "", fmt.Errorf("ready with %d servers after scaling to %d", len(w.pods), size)
+		return "", fmt.Errorf("ready with %d pods after scaling to %d", len(w.pods), size)
 	}
 	for _, old := range before {
 		if !contains(w.pods, old) {
-			return "", fmt.Errorf("pod %s was replaced by scaling up, and its items are lost", old.Name)
+			return "", fmt.Errorf("pod %s was replaced by scaling up", old.Name)
 		}
 	}
-	return fmt.Sprintf("%d servers, the first %d untouched", size, len(before)), nil
+	return fmt.Sprintf("%d pods, the first %d untouched", size, len(before)), nil
 }
 
 func (w *walk) remove(ctx context.Context) (string, error) {
-	if err := w.cluster.Delete(ctx, &w.cache); client.IgnoreNotFound(err) != nil {
+	if err := w.cluster.Delete(ctx, &w.object); client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("delete it: %w", err)
 	}
 	err := w.until(ctx, func(ctx context.Context) error {
-		if err := w.cluster.Get(ctx, client.ObjectKeyFromObject(&w.cache), &w.cache); !apierrors.IsNotFound(err) {
-			return errors.Join(errors.New("the cache is still there"), err)
+		if err := w.cluster.Get(ctx, client.ObjectKeyFromObject(&w.object), &w.object); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("it is still there"), err)
 		}
-		pods, err := w.listPods(ctx)
-		if len(pods) > 0 {
-			return fmt.Errorf("%d pods are still there", len(pods))
-		}
-		return err
+		return w.left(ctx)
 	})
 	if err != nil {
 		return "", err
 	}
-	return "the cache and its pods are gone", nil
+	return "it is gone, and so is what belonged to it", nil
+}
+
+// left names what of the object's is still there.
+func (w *walk) left(ctx context.Context) error {
+	for _, object := range w.owned {
+		if err := w.cluster.Get(ctx, client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
+			return errors.Join(fmt.Errorf("its %T is still there", object), err)
+		}
+	}
+	pods, err := w.listPods(ctx)
+	if len(pods) > 0 {
+		return fmt.Errorf("%d pods are still there", len(pods))
+	}
+	return err
 }
 
 // until polls look until it returns nil; after patience has run out it returns what look last returned.
@@ -177,15 +184,15 @@ func (w *walk) until(ctx context.Context, look func(context.Context) error) erro
 	return nil
 }
 
-// listPods returns the cache's pods that are there to stay.
+// listPods returns the object's pods that are there to stay.
 func (w *walk) listPods(ctx context.Context) ([]corev1.Pod, error) {
-	selector, _, _ := unstructured.NestedString(w.cache.Object, "status", "selector")
+	selector, _, _ := unstructured.NestedString(w.object.Object, "status", "selector")
 	parsed, err := labels.Parse(selector)
 	if err != nil || parsed.Empty() {
 		return nil, errors.Join(fmt.Errorf("status.selector %q selects nothing", selector), err)
 	}
 	var list corev1.PodList
-	options := &client.ListOptions{Namespace: w.cache.GetNamespace(), LabelSelector: parsed}
+	options := &client.ListOptions{Namespace: w.object.GetNamespace(), LabelSelector: parsed}
 	if err := w.cluster.List(ctx, &list, options); err != nil {
 		return nil, fmt.Errorf("list the pods: %w", err)
 	}

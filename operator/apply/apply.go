@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -109,7 +110,12 @@ func (a *Applier) present(ctx context.Context, owner client.Object, configuratio
 		return err
 	}
 	if err := a.write(ctx, wanted, found); err != nil {
-		return explain(reference, err)
+		if found == nil || !apierrors.IsInvalid(err) {
+			return explain(reference, err)
+		}
+		if err := a.writeOverRivals(ctx, wanted, reference, err); err != nil {
+			return err
+		}
 	}
 	result.Changes = append(result.Changes, *change)
 	result.Objects = append(result.Objects, wanted)

@@ -48,15 +48,9 @@ func encode(configuration scope.Configuration) (*unstructured.Unstructured, erro
 // wanted fields is not ours and does not count.
 func (a *Applier) difference(wanted *unstructured.Unstructured, found client.Object) (*Change, error) {
 	reference := referenceTo(wanted)
-	found.GetObjectKind().SetGroupVersionKind(reference.GroupVersionKind)
-	// Others may have put the same key into a list twice; that is theirs to do.
-	left, err := a.converter.ObjectToTyped(found, typed.AllowDuplicates)
+	left, right, err := a.typed(wanted, found)
 	if err != nil {
-		return nil, fmt.Errorf("compare %s %s: %w", reference.Kind, reference.Name, err)
-	}
-	right, err := a.converter.ObjectToTyped(wanted)
-	if err != nil {
-		return nil, fmt.Errorf("compare %s %s: %w", reference.Kind, reference.Name, err)
+		return nil, err
 	}
 	comparison, err := left.Compare(right)
 	if err != nil {
@@ -76,6 +70,19 @@ func (a *Applier) difference(wanted *unstructured.Unstructured, found client.Obj
 		change.Action = Repaired
 	}
 	return change, nil
+}
+
+// typed returns both objects in the form in which they can be compared.
+func (a *Applier) typed(wanted *unstructured.Unstructured, found client.Object) (left, right *typed.TypedValue, err error) {
+	found.GetObjectKind().SetGroupVersionKind(wanted.GroupVersionKind())
+	// Others may have put the same key into a list twice; that is theirs to do.
+	if left, err = a.converter.ObjectToTyped(found, typed.AllowDuplicates); err == nil {
+		right, err = a.converter.ObjectToTyped(wanted)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("compare %s %s: %w", wanted.GetKind(), wanted.GetName(), err)
+	}
+	return left, right, nil
 }
 
 // paths returns the set's leaves in the form "spec.replicas", sorted.

@@ -87,11 +87,16 @@ func isEarlier(controller *metav1.OwnerReference, owner client.Object, ownerKind
 // appliedByUs tells whether the API server remembers an apply of ours. Objects from the cache remember nothing.
 func appliedByUs(object client.Object) bool {
 	for _, entry := range object.GetManagedFields() {
-		if entry.Manager == meta.Manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" {
+		if isOurs(entry) {
 			return true
 		}
 	}
 	return false
+}
+
+// isOurs tells whether an entry remembers our applies.
+func isOurs(entry metav1.ManagedFieldsEntry) bool {
+	return entry.Manager == meta.Manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
 // explain marks an error of a write with what it means.

@@ -7,8 +7,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/outcome"
 )
@@ -18,7 +21,8 @@ const scrapeTimeout = time.Second
 
 // Metrics are the operator's metrics.
 type Metrics struct {
-	outcomes *prometheus.CounterVec
+	outcomes    *prometheus.CounterVec
+	upgradeable *prometheus.GaugeVec // Without labels: unlike a Gauge, it is absent until it is set.
 }
 
 // Register creates the metrics and makes registerer expose them. The numbers of objects are counted at each scrape from
@@ -31,8 +35,13 @@ func Register(registerer prometheus.Registerer, reader client.Reader) (*Metrics,
 			Help: "How reconciles ended: outcome is Succeeded, Waiting, Terminal, Stale or Error, " +
 				"and reason the reason that the condition gives for it.",
 		}, []string{"kind", "outcome", "reason"}),
+		upgradeable: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "memcached_operator_upgradeable",
+			Help: "1 when OLM has been told that the operator can be upgraded now, 0 when it was told to wait. " +
+				"Absent outside OLM, and on replicas that do not lead.",
+		}, nil),
 	}
-	for _, collector := range []prometheus.Collector{m.outcomes, &objects{reader: reader}} {
+	for _, collector := range []prometheus.Collector{m.outcomes, m.upgradeable, &objects{reader: reader}} {
 		if err := registerer.Register(collector); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -44,6 +53,15 @@ func Register(registerer prometheus.Registerer, reader client.Reader) (*Metrics,
 func (m *Metrics) Reconciled(kind string, err error) {
 	class, reason := outcome.Describe(err)
 	m.outcomes.WithLabelValues(kind, string(class), reason).Inc()
+}
+
+// Upgradeable notes what OLM was told last.
+func (m *Metrics) Upgradeable(yes bool) {
+	value := 0.0
+	if yes {
+		value = 1
+	}
+	m.upgradeable.WithLabelValues().Set(value)
 }
 
 var (
@@ -69,17 +87,23 @@ func (o *objects) Describe(descriptions chan<- *prometheus.Desc) {
 func (o *objects) Collect(collected chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	list := &v1alpha1.MemcachedList{}
-	if err := o.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return
-	}
-	ready := 0
-	for i := range list.Items {
-		if meta.IsStatusConditionTrue(list.Items[i].Status.Conditions, v1alpha1.ConditionReady) {
-			ready++
+	for kind, list := range map[string]client.ObjectList{
+		v1alpha1.MemcachedKind:      &v1alpha1.MemcachedList{},
+		appv1alpha1.ApplicationKind: &appv1alpha1.ApplicationList{},
+	} {
+		if err := o.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			continue
 		}
+		all, ready := 0, 0
+		_ = meta.EachListItem(list, func(item runtime.Object) error { // Never fails: it is a list, and this returns nil.
+			all++
+			object, ok := item.(interface{ GetConditions() []metav1.Condition })
+			if ok && meta.IsStatusConditionTrue(object.GetConditions(), v1alpha1.ConditionReady) {
+				ready++
+			}
+			return nil
+		})
+		collected <- prometheus.MustNewConstMetric(managedObjects, prometheus.GaugeValue, float64(all), kind)
+		collected <- prometheus.MustNewConstMetric(readyObjects, prometheus.GaugeValue, float64(ready), kind)
 	}
-	kind := v1alpha1.MemcachedKind
-	collected <- prometheus.MustNewConstMetric(managedObjects, prometheus.GaugeValue, float64(len(list.Items)), kind)
-	collected <- prometheus.MustNewConstMetric(readyObjects, prometheus.GaugeValue, float64(ready), kind)
 }

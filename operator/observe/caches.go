@@ -3,6 +3,8 @@ package observe
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,8 +18,12 @@ func Caches() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&appsv1.Deployment{}: ours,
-			&corev1.Pod{}:        ours,
+			&appsv1.Deployment{}:            ours,
+			&corev1.Pod{}:                   ours,
+			&corev1.Secret{}:                ours,
+			&corev1.Service{}:               ours,
+			&networkingv1.Ingress{}:         ours,
+			&policyv1.PodDisruptionBudget{}: ours,
 		},
 	}
 }

@@ -11,54 +11,92 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/desired/meta"
 	"github.com/example/memcached-operator/operator/scope"
 )
 
-// Children returns the Deployment of owner, which has its name, and the Deployment's pods. Objects of others are left
-// out, even if they carry our labels.
+// Reader reads the kinds that it knows.
+type Reader interface {
+	client.Reader
+	Scheme() *runtime.Scheme
+}
+
+// Children returns what there is of the objects that plan wants for owner, and the pods of the Deployment among them.
+// Objects of others are left out, even if they carry our labels.
 //
 // written are the objects that were written in this pass. They are newer than the cache: a rollout must not be taken for
 // finished because the cache has not yet seen it start.
 func Children(
-	ctx context.Context, reader client.Reader, owner client.Object, id meta.Identity, written []*unstructured.Unstructured,
+	ctx context.Context, reader Reader, owner client.Object, id meta.Identity, plan scope.Plan, written []*unstructured.Unstructured,
 ) (scope.Observed, error) {
-	deployment, err := deploymentOf(ctx, reader, owner, written)
-	if err != nil || deployment == nil {
-		return scope.Observed{}, err
+	var observed scope.Observed
+	for _, configuration := range plan.Present {
+		reference := scope.ReferenceTo(configuration)
+		object, err := child(ctx, reader, owner, reference, written)
+		if err != nil {
+			return scope.Observed{}, err
+		}
+		if object == nil {
+			continue
+		}
+		observed.Present = append(observed.Present, reference)
+		if deployment, ok := object.(*appsv1.Deployment); ok {
+			observed.Deployment = deployment
+		}
+	}
+	if observed.Deployment == nil {
+		return observed, nil
 	}
 	pods := &corev1.PodList{}
 	if err := reader.List(ctx, pods, client.InNamespace(owner.GetNamespace()), client.MatchingLabels(id.Selector())); err != nil {
 		return scope.Observed{}, fmt.Errorf("list the pods of %s/%s: %w", owner.GetNamespace(), owner.GetName(), err)
 	}
-	own := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !belongs(&pod, deployment) })
-	slices.SortFunc(own, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	return scope.Observed{Deployment: deployment, Pods: own}, nil
+	observed.Pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !belongs(&pod, observed.Deployment) })
+	slices.SortFunc(observed.Pods, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return observed, nil
 }
 
-func deploymentOf(
-	ctx context.Context, reader client.Reader, owner client.Object, written []*unstructured.Unstructured,
-) (*appsv1.Deployment, error) {
-	deployment := &appsv1.Deployment{}
-	for _, object := range written {
-		if object.GroupVersionKind() == appsv1.SchemeGroupVersion.WithKind("Deployment") && object.GetName() == owner.GetName() {
-			err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, deployment)
-			if err != nil {
-				return nil, fmt.Errorf("decode the Deployment that the API server returned: %w", err)
-			}
-			return deployment, nil
+// child returns the object that reference names, nil when there is none that belongs to owner.
+func child(
+	ctx context.Context, reader Reader, owner client.Object, reference scope.Reference, written []*unstructured.Unstructured,
+) (client.Object, error) {
+	object, err := empty(reader, reference.GroupVersionKind)
+	if err != nil {
+		return nil, err
+	}
+	for _, found := range written {
+		if found.GroupVersionKind() != reference.GroupVersionKind || found.GetName() != reference.Name {
+			continue
 		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, object); err != nil {
+			return nil, fmt.Errorf("decode the %s that the API server returned: %w", reference.Kind, err)
+		}
+		return object, nil
 	}
-	err := reader.Get(ctx, client.ObjectKeyFromObject(owner), deployment)
+	err = reader.Get(ctx, client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}, object)
 	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read Deployment %s/%s: %w", owner.GetNamespace(), owner.GetName(), err)
+		return nil, fmt.Errorf("read %s %s/%s: %w", reference.Kind, reference.Namespace, reference.Name, err)
 	}
-	if err != nil || !metav1.IsControlledBy(deployment, owner) {
-		return nil, nil // No Deployment is an answer, and documented in scope.Observed.
+	if err != nil || !metav1.IsControlledBy(object, owner) {
+		return nil, nil // No object is an answer, and documented.
 	}
-	return deployment, nil
+	return object, nil
+}
+
+// empty returns an empty object of a kind. Only typed objects come from the cache.
+func empty(reader Reader, gvk schema.GroupVersionKind) (client.Object, error) {
+	object, err := reader.Scheme().New(gvk)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", gvk.Kind, err)
+	}
+	typed, ok := object.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("read %s: %T is not an object", gvk.Kind, object)
+	}
+	return typed, nil
 }
 
 // belongs tells whether a pod was made by the Deployment. Between the two stands a ReplicaSet, which needs not be read:

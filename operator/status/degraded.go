@@ -18,15 +18,15 @@ import (
 )
 
 // check looks for one thing that is wrong.
-type check func(Input) (reason, message string, wrong bool)
+type check func(workload) (reason, message string, wrong bool)
 
-// checks are in order of what the user should hear first: what keeps the operator from acting, then what keeps
-// Kubernetes from acting, then what is wrong with the nodes, and last that it all takes too long.
-var checks = []check{passFailed, podsRefused, nodesFailing, nodesUnschedulable, deadlineExceeded}
-
-func degraded(in Input) metav1.Condition {
-	for _, check := range checks {
-		if reason, message, wrong := check(in); wrong {
+// degraded reports what the user should hear first: what keeps the operator from acting, then what is missing, then what
+// keeps Kubernetes from acting, then what is wrong with the pods, and last that it all takes too long.
+func (w workload) degraded() metav1.Condition {
+	for _, check := range slices.Concat(
+		[]check{passFailed}, w.checks, []check{podsRefused, podsFailing, podsUnschedulable, deadlineExceeded},
+	) {
+		if reason, message, wrong := check(w); wrong {
 			return metav1.Condition{
 				Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: reason, Message: message,
 			}
@@ -38,11 +38,11 @@ func degraded(in Input) metav1.Condition {
 	}
 }
 
-func passFailed(in Input) (string, string, bool) {
-	if in.Err == nil {
+func passFailed(w workload) (string, string, bool) {
+	if w.Err == nil {
 		return "", "", false
 	}
-	return reasonOf(in.Err), messageOf(in.Err), true
+	return reasonOf(w.Err), messageOf(w.Err), true
 }
 
 // reasonOf returns the reason an error was marked with.
@@ -67,15 +67,16 @@ func messageOf(err error) string {
 }
 
 // podsRefused reports what the Deployment says about pods that the API server did not let it create.
-func podsRefused(in Input) (string, string, bool) {
-	condition := deploymentCondition(in, appsv1.DeploymentReplicaFailure)
+func podsRefused(w workload) (string, string, bool) {
+	condition := w.deploymentCondition(appsv1.DeploymentReplicaFailure)
 	if condition == nil || condition.Status != corev1.ConditionTrue {
 		return "", "", false
 	}
 	// The message names a pod that never came to be, by a name that is new each time.
-	podName := regexp.MustCompile(regexp.QuoteMeta(in.Memcached.Name) + `-[a-z0-9]+-[a-z0-9]*`)
-	return v1alpha1.ReasonNodesRefused, "Kubernetes refuses to create nodes: " +
-		podName.ReplaceAllString(condition.Message, in.Memcached.Name), true
+	name := w.Observed.Deployment.Name
+	podName := regexp.MustCompile(regexp.QuoteMeta(name) + `-[a-z0-9]+-[a-z0-9]*`)
+	return w.refused, fmt.Sprintf("Kubernetes refuses to create %s: %s",
+		w.many, podName.ReplaceAllString(condition.Message, name)), true
 }
 
 // startFailures maps why a container waits to how it is reported. Names that alternate while nothing changes are made
@@ -89,11 +90,11 @@ var startFailures = map[string]string{
 	"RunContainerError":          "the container cannot be started (RunContainerError)",
 }
 
-func nodesFailing(in Input) (string, string, bool) {
+func podsFailing(w workload) (string, string, bool) {
 	var failures []string
 	failing := 0
-	for i := range in.Observed.Pods {
-		if failure := failureOf(&in.Observed.Pods[i]); failure != "" {
+	for i := range w.Observed.Pods {
+		if failure := failureOf(&w.Observed.Pods[i], w.process); failure != "" {
 			failing++
 			failures = append(failures, failure)
 		}
@@ -102,14 +103,13 @@ func nodesFailing(in Input) (string, string, bool) {
 		return "", "", false
 	}
 	slices.Sort(failures)
-	return v1alpha1.ReasonNodesFailing, fmt.Sprintf("%s failing: %s",
-		count(int32(failing), in.Memcached.Spec.Size),
-		strings.Join(slices.Compact(failures), "; ")), true
+	return w.failing, fmt.Sprintf("%s failing: %s",
+		w.count(int32(failing)), strings.Join(slices.Compact(failures), "; ")), true
 }
 
-// failureOf returns why a node's container does not run, empty when it does or is on the way.
-func failureOf(pod *corev1.Pod) string {
-	if !isNode(pod) {
+// failureOf returns why a pod's container does not run, empty when it does or is on the way.
+func failureOf(pod *corev1.Pod, process string) string {
+	if !counts(pod) {
 		return ""
 	}
 	for i := range pod.Status.ContainerStatuses {
@@ -121,7 +121,7 @@ func failureOf(pod *corev1.Pod) string {
 		}
 		// A container that keeps ending is now waiting, now running, now ended: it has recovered when it is ready.
 		if ended := lastEnd(container); ended != nil && !container.Ready {
-			return fmt.Sprintf("memcached does not keep running (%s, exit code %d)", ended.Reason, ended.ExitCode)
+			return fmt.Sprintf("%s does not keep running (%s, exit code %d)", process, ended.Reason, ended.ExitCode)
 		}
 	}
 	return ""
@@ -135,36 +135,24 @@ func lastEnd(container *corev1.ContainerStatus) *corev1.ContainerStateTerminated
 	return container.LastTerminationState.Terminated
 }
 
-func nodesUnschedulable(in Input) (string, string, bool) {
-	for i := range in.Observed.Pods {
-		pod := &in.Observed.Pods[i]
+func podsUnschedulable(w workload) (string, string, bool) {
+	for i := range w.Observed.Pods {
+		pod := &w.Observed.Pods[i]
 		for _, condition := range pod.Status.Conditions {
-			if isNode(pod) && condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
+			if counts(pod) && condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
 				condition.Reason == corev1.PodReasonUnschedulable {
-				return v1alpha1.ReasonNodesUnschedulable, "No machine has room for a node: " + condition.Message, true
+				return w.unschedulable, fmt.Sprintf("No machine has room for a %s: %s", w.one, condition.Message), true
 			}
 		}
 	}
 	return "", "", false
 }
 
-func deadlineExceeded(in Input) (string, string, bool) {
-	condition := deploymentCondition(in, appsv1.DeploymentProgressing)
+func deadlineExceeded(w workload) (string, string, bool) {
+	condition := w.deploymentCondition(appsv1.DeploymentProgressing)
 	if condition == nil || condition.Status != corev1.ConditionFalse || condition.Reason != "ProgressDeadlineExceeded" {
 		return "", "", false
 	}
 	return v1alpha1.ReasonProgressDeadlineExceeded, fmt.Sprintf(
-		"%s ready, and there has been no progress for ten minutes", count(readyNodes(in), in.Memcached.Spec.Size)), true
-}
-
-func deploymentCondition(in Input, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	if in.Observed.Deployment == nil {
-		return nil
-	}
-	for i, condition := range in.Observed.Deployment.Status.Conditions {
-		if condition.Type == kind {
-			return &in.Observed.Deployment.Status.Conditions[i]
-		}
-	}
-	return nil
+		"%s ready, and there has been no progress for ten minutes", w.count(w.readyPods())), true
 }

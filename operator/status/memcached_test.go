@@ -24,6 +24,10 @@ import (
 
 var now = metav1.NewTime(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC))
 
+func of(memcached *v1alpha1.Memcached) scope.MemcachedInputs {
+	return scope.MemcachedInputs{Memcached: memcached}
+}
+
 // deployment returns a Deployment whose status speaks of its newest spec.
 func deployment(replicas, updated, ready int32, conditions ...appsv1.DeploymentCondition) *appsv1.Deployment {
 	return &appsv1.Deployment{
@@ -218,10 +222,8 @@ func TestConditions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := status.Memcached(status.Input{
-				Memcached: operatortesting.MakeMemcached("cache").Size(test.size).Generation(7).Obj(),
-				Observed:  scope.Observed{Deployment: test.deployment, Pods: test.pods},
-				Err:       test.err, Now: now,
+			got := status.Memcached(of(operatortesting.MakeMemcached("cache").Size(test.size).Generation(7).Obj()), status.Pass{
+				Observed: scope.Observed{Deployment: test.deployment, Pods: test.pods}, Err: test.err, Now: now,
 			})
 			if summary := summarise(t, got.Conditions); summary != test.want {
 				t.Errorf("conditions are\n%s, want\n%s", summary, test.want)
@@ -260,9 +262,8 @@ func TestNodesAreThePodsThatRunOrAreAboutTo(t *testing.T) {
 	all[2].Status.Phase = corev1.PodFailed
 	all[3].Status.Phase = corev1.PodSucceeded
 	all[4].Status.Phase = corev1.PodPending
-	got := status.Memcached(status.Input{
-		Memcached: operatortesting.MakeMemcached("cache").Size(2).Obj(),
-		Observed:  scope.Observed{Deployment: deployment(2, 2, 2), Pods: all}, Now: now,
+	got := status.Memcached(of(operatortesting.MakeMemcached("cache").Size(2).Obj()), status.Pass{
+		Observed: scope.Observed{Deployment: deployment(2, 2, 2), Pods: all}, Now: now,
 	})
 	if difference := cmp.Diff([]string{"cache-0", "cache-4"}, got.Nodes); difference != "" {
 		t.Errorf("nodes (-want +got):\n%s", difference)
@@ -272,35 +273,32 @@ func TestNodesAreThePodsThatRunOrAreAboutTo(t *testing.T) {
 func TestObservedGenerationMovesOnlyWithSuccess(t *testing.T) {
 	memcached := operatortesting.MakeMemcached("cache").Size(2).Generation(7).
 		Status(v1alpha1.MemcachedStatus{ObservedGeneration: 6}).Obj()
-	in := status.Input{Memcached: memcached, Selector: "a=b", Err: errors.New("failed"), Now: now}
-	if got := status.Memcached(in); got.ObservedGeneration != 6 || got.Selector != "a=b" {
+	pass := status.Pass{Selector: "a=b", Err: errors.New("failed"), Now: now}
+	if got := status.Memcached(of(memcached), pass); got.ObservedGeneration != 6 || got.Selector != "a=b" {
 		t.Errorf("after a failed pass the status is %+v", got)
 	}
-	in.Err = nil
-	if got := status.Memcached(in); got.ObservedGeneration != 7 {
+	pass.Err = nil
+	if got := status.Memcached(of(memcached), pass); got.ObservedGeneration != 7 {
 		t.Errorf("after a successful pass observedGeneration is %d", got.ObservedGeneration)
 	}
 }
 
 func TestNothingChangesWhenNothingHasChanged(t *testing.T) {
-	in := status.Input{
-		Memcached: operatortesting.MakeMemcached("cache").Size(2).Obj(),
-		Observed:  scope.Observed{Deployment: deployment(2, 2, 2), Pods: pods(2)}, Now: now,
-	}
-	first := status.Memcached(in)
+	in := of(operatortesting.MakeMemcached("cache").Size(2).Obj())
+	pass := status.Pass{Observed: scope.Observed{Deployment: deployment(2, 2, 2), Pods: pods(2)}, Now: now}
+	first := status.Memcached(in, pass)
 	in.Memcached.Status = first
-	in.Now = metav1.NewTime(now.Add(time.Hour))
-	if difference := cmp.Diff(first, status.Memcached(in)); difference != "" {
+	pass.Now = metav1.NewTime(now.Add(time.Hour))
+	if difference := cmp.Diff(first, status.Memcached(in, pass)); difference != "" {
 		t.Errorf("an hour later the status differs:\n%s", difference)
 	}
 }
 
 func TestConditionsOfOthersAreKept(t *testing.T) {
 	other := metav1.Condition{Type: "example.com/Other", Status: metav1.ConditionTrue, Reason: "Because", LastTransitionTime: now}
-	got := status.Memcached(status.Input{
-		Memcached: operatortesting.MakeMemcached("cache").Status(v1alpha1.MemcachedStatus{Conditions: []metav1.Condition{other}}).Obj(),
-		Now:       now,
-	})
+	got := status.Memcached(
+		of(operatortesting.MakeMemcached("cache").Status(v1alpha1.MemcachedStatus{Conditions: []metav1.Condition{other}}).Obj()),
+		status.Pass{Now: now})
 	if kept := meta.FindStatusCondition(got.Conditions, other.Type); kept == nil || *kept != other {
 		t.Errorf("the condition of somebody else became %+v", kept)
 	}

@@ -36,7 +36,7 @@ func TestThisCheckoutIsCompatible(t *testing.T) {
 }
 
 // checkout is a project with the releases 0.1.0, 0.2.0 and 0.3.0, the last one under development, all with the real
-// definition and the real corpus until a test changes them.
+// definitions of the version under development and the real corpus until a test changes them.
 type checkout struct {
 	t    *testing.T
 	root string
@@ -46,7 +46,7 @@ func newCheckout(t *testing.T) checkout {
 	t.Helper()
 	c := checkout{t, t.TempDir()}
 	for _, version := range []string{"0.1.0", "0.2.0", "0.3.0"} {
-		c.copy(project.BundleDir("0.1.0"), project.BundleDir(version))
+		c.copy(project.BundleDir(project.Version), project.BundleDir(version))
 	}
 	c.copy(lineage.CorpusDir, lineage.CorpusDir)
 	c.copy("olm/samples", "olm/samples")

@@ -27,9 +27,10 @@ var features = map[string]string{
 	"csi":              "false",
 }
 
-const uninstallMessage = "The operator is being removed. Caches keep running, without being looked after: the Memcached resources, " +
-	"their definition and the pods stay. Delete them with `kubectl delete memcacheds.cache.example.com --all --all-namespaces` and " +
-	"`kubectl delete crd memcacheds.cache.example.com`; cached items are lost then."
+const uninstallMessage = "The operator is being removed. Caches and applications keep running, without being looked after: their resources, " +
+	"the definitions and the pods stay. Delete them with " +
+	"`kubectl delete applications.app.example.com,memcacheds.cache.example.com --all --all-namespaces --cascade=foreground` and then " +
+	"`kubectl delete crd applications.app.example.com memcacheds.cache.example.com`; cached items are lost then."
 
 // annotations are the CSV's annotations. Order does not matter: they are sorted when written.
 func annotations(in Inputs) (map[string]string, error) {
@@ -55,10 +56,10 @@ func annotations(in Inputs) (map[string]string, error) {
 	all := map[string]string{
 		"alm-examples":   string(almExamples),
 		"capabilities":   "Basic Install",
-		"categories":     "Database",
+		"categories":     "Database, Application Runtime",
 		"containerImage": in.OperatorImage,
 		"createdAt":      in.CreatedAt.UTC().Format(time.RFC3339),
-		"description":    "Runs Memcached caches: declare a size, get ready cache servers that are kept that way.",
+		"description":    "Runs Memcached caches and the web applications that use them: declare them, and they are kept that way.",
 		"repository":     project.SourceURL,
 		"support":        "Memcached Operator maintainers",
 		// Nothing of ours waits for a finalizer, so deleting operands along with the operator is safe.

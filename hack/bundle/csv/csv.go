@@ -98,7 +98,7 @@ func presentation() v1alpha1.ClusterServiceVersionSpec {
 		Icon: []v1alpha1.Icon{{
 			Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml",
 		}},
-		Keywords: []string{"memcached", "cache", "key-value", "in-memory", "database"},
+		Keywords: []string{"memcached", "cache", "key-value", "in-memory", "database", "application", "web", "service binding"},
 		Links: []v1alpha1.AppLink{
 			{Name: "Source and documentation", URL: project.SourceURL},
 			{Name: "Memcached", URL: "https://memcached.org"},

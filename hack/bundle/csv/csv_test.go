@@ -35,7 +35,9 @@ func inputs(t *testing.T) csv.Inputs {
 	return csv.Inputs{
 		Version: "0.3.0", Replaces: "0.2.0", CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), OperatorImage: image,
 		CRDs: objects.CRDs, ClusterRules: objects.ClusterRules, NamespaceRules: objects.NamespaceRules,
-		Examples: []unstructured.Unstructured{example("cache.example.com/v1alpha1", "Memcached")},
+		Examples: []unstructured.Unstructured{
+			example("cache.example.com/v1alpha1", "Memcached"), example("app.example.com/v1alpha1", "Application"),
+		},
 	}
 }
 
@@ -199,7 +201,10 @@ func TestPodsAreRestrictedAndAskForTheirResources(t *testing.T) {
 // A descriptor is what a console shows for a field; one without a field shows nothing, a field without one is hidden.
 func TestEveryFieldHasADescriptor(t *testing.T) {
 	v, in := composed(t)
-	for i, owned := range v.Spec.CustomResourceDefinitions.Owned {
+	if owned := len(v.Spec.CustomResourceDefinitions.Owned); owned != len(in.Examples) {
+		t.Errorf("%d kinds are owned, want the %d that there are examples of", owned, len(in.Examples))
+	}
+	for _, owned := range v.Spec.CustomResourceDefinitions.Owned {
 		if owned.DisplayName == "" || owned.Description == "" || len(owned.Resources) == 0 {
 			t.Errorf("%s lacks a display name, a description or resources", owned.Name)
 		}
@@ -216,22 +221,55 @@ func TestEveryFieldHasADescriptor(t *testing.T) {
 				t.Errorf("%s: status.%s is half described", owned.Name, d.Path)
 			}
 		}
-		schema := in.CRDs[0].Spec.Versions[i].Schema.OpenAPIV3Schema
-		if diff := cmp.Diff(fields(schema, "spec"), sorted(spec)); diff != "" {
-			t.Errorf("%s: spec, -schema +descriptors:\n%s", owned.Name, diff)
-		}
-		if diff := cmp.Diff(fields(schema, "status"), sorted(status)); diff != "" {
-			t.Errorf("%s: status, -schema +descriptors:\n%s", owned.Name, diff)
+		schema := schemaOf(t, in.CRDs, owned)
+		for part, paths := range map[string][]string{"spec": spec, "status": status} {
+			if diff := cmp.Diff(fields(schema.Properties[part], "", paths), sorted(paths)); diff != "" {
+				t.Errorf("%s: %s, -schema +descriptors:\n%s", owned.Name, part, diff)
+			}
 		}
 	}
 }
 
-func fields(schema *apiextensionsv1.JSONSchemaProps, part string) []string {
-	var names []string
-	for name := range schema.Properties[part].Properties {
-		names = append(names, name)
+func schemaOf(t *testing.T, crds []apiextensionsv1.CustomResourceDefinition, owned v1alpha1.CRDDescription) *apiextensionsv1.JSONSchemaProps {
+	t.Helper()
+	for _, crd := range crds {
+		for _, version := range crd.Spec.Versions {
+			if crd.Name == owned.Name && version.Name == owned.Version {
+				return version.Schema.OpenAPIV3Schema
+			}
+		}
 	}
-	return sorted(names)
+	t.Fatalf("%s %s has no definition", owned.Name, owned.Version)
+	return nil
+}
+
+// fields are the paths that descriptors have to have. Where fields of a structure are described, all of them are, and
+// the structure itself need not be.
+func fields(schema apiextensionsv1.JSONSchemaProps, parent string, described []string) []string {
+	var paths []string
+	for name, field := range schema.Properties {
+		path := parent + name
+		inside := slices.ContainsFunc(described, func(d string) bool { return strings.HasPrefix(d, path+".") })
+		if inside {
+			paths = append(paths, fields(field, path+".", described)...)
+		}
+		if !inside || slices.Contains(described, path) {
+			paths = append(paths, path)
+		}
+	}
+	return sorted(paths)
+}
+
+// The console offers the first example to somebody who has just installed the operator.
+func TestTheFirstExampleIsTheOneToBeginWith(t *testing.T) {
+	v, in := composed(t)
+	var first unstructured.Unstructured
+	if err := first.UnmarshalJSON([]byte(v.Annotations["operatorframework.io/initialization-resource"])); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(in.Examples[0].Object, first.Object); diff != "" {
+		t.Errorf("-first example +initialization resource:\n%s", diff)
+	}
 }
 
 func sorted(s []string) []string {

@@ -1,10 +1,12 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -78,6 +80,10 @@ func Compose(root string, pins Pins) (Files, error) {
 	return out, nil
 }
 
+// firstSamples begins the names of the samples that come before all others: the first example is what a console offers
+// to create once the operator is installed, and the operator is there for caches.
+const firstSamples = "cache_"
+
 // readExamples reads olm/samples/<group>_<version>_<kind>.yaml: group without its domain, all in lower case. Other
 // files there are samples too, but not examples of the bundle, which takes one of each kind and version.
 func readExamples(root string) ([]unstructured.Unstructured, error) {
@@ -85,7 +91,15 @@ func readExamples(root string) ([]unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the samples: %w", err)
 	}
-	slices.Sort(paths)
+	slices.SortFunc(paths, func(a, b string) int {
+		first := func(path string) int {
+			if strings.HasPrefix(filepath.Base(path), firstSamples) {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a, b))
+	})
 	var examples []unstructured.Unstructured
 	for _, path := range paths {
 		content, err := os.ReadFile(path)

@@ -41,9 +41,12 @@ func TestABundleHasItsManifestsMetadataAndTests(t *testing.T) {
 	}
 	for _, name := range []string{
 		"manifests/memcached-operator.clusterserviceversion.yaml",
+		"manifests/app.example.com_applications.yaml",
 		"manifests/cache.example.com_memcacheds.yaml",
 		"manifests/memcached-operator-controller-manager-metrics-service_v1_service.yaml",
 		"manifests/memcached-operator-metrics-reader_rbac.authorization.k8s.io_v1_clusterrole.yaml",
+		"manifests/memcached-operator-application-editor-role_rbac.authorization.k8s.io_v1_clusterrole.yaml",
+		"manifests/memcached-operator-application-viewer-role_rbac.authorization.k8s.io_v1_clusterrole.yaml",
 		"manifests/memcached-operator-memcached-editor-role_rbac.authorization.k8s.io_v1_clusterrole.yaml",
 		"manifests/memcached-operator-memcached-viewer-role_rbac.authorization.k8s.io_v1_clusterrole.yaml",
 		"metadata/annotations.yaml",
@@ -52,6 +55,26 @@ func TestABundleHasItsManifestsMetadataAndTests(t *testing.T) {
 		if len(files[name]) == 0 {
 			t.Errorf("%s is missing", name)
 		}
+	}
+}
+
+func TestTheExamplesBeginWithACache(t *testing.T) {
+	files, err := compose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var csv struct {
+		Metadata struct{ Annotations map[string]string }
+	}
+	if err := yaml.Unmarshal(files["manifests/memcached-operator.clusterserviceversion.yaml"], &csv); err != nil {
+		t.Fatal(err)
+	}
+	var examples []struct{ Kind string }
+	if err := yaml.Unmarshal([]byte(csv.Metadata.Annotations["alm-examples"]), &examples); err != nil {
+		t.Fatal(err)
+	}
+	if len(examples) != 2 || examples[0].Kind != "Memcached" || examples[1].Kind != "Application" {
+		t.Errorf("the examples are %v", examples)
 	}
 }
 

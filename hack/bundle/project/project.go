@@ -6,7 +6,7 @@ package project
 
 // Version is the version under development: what hack/bundle composes when it is not told another. It is raised
 // by hand after a release; a released version is never composed again (see hack/release).
-const Version = "0.1.0"
+const Version = "0.2.0"
 
 const (
 	// Package is the name of the OLM package and the prefix of every ClusterServiceVersion.
@@ -54,9 +54,9 @@ const (
 
 	// ScorecardTestImage is the image with the scorecard's built-in tests; its tag is operator-sdk's version.
 	ScorecardTestImage = "quay.io/operator-framework/scorecard-test:v1.42.2"
-	// MinKubeVersion is the oldest Kubernetes the bundle installs on: the CRD's validation rules (CEL) are
-	// generally available since 1.29.
-	MinKubeVersion = "1.29.0"
+	// MinKubeVersion is the oldest Kubernetes the bundle installs on. Applications let a pod sleep before it stops, a
+	// hook that is on by default since 1.30; the CRDs' validation rules (CEL) are generally available since 1.29.
+	MinKubeVersion = "1.30.0"
 	// KubeVersion is the newest Kubernetes that the project is tested with, as major.minor.
 	KubeVersion = "1.36"
 )

@@ -37,9 +37,9 @@ func TestDriftIsPutBackAndAnnounced(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.edit(s.deployment("cache"), test.edit)
+			s.Edit(s.deployment("cache"), test.edit)
 			edited := time.Now()
-			s.await("the Deployment is as before", func(ctx context.Context) error {
+			s.Await("the Deployment is as before", func(ctx context.Context) error {
 				now, err := get[appsv1.Deployment](ctx, s, "cache")
 				if err != nil {
 					return err
@@ -49,7 +49,7 @@ func TestDriftIsPutBackAndAnnounced(t *testing.T) {
 			if took := time.Since(edited); took > soon {
 				t.Errorf("it took %s", took)
 			}
-			s.awaitEvent(v1alpha1.EventDriftRepaired, "Deployment cache", test.mentions)
+			s.AwaitEvent(v1alpha1.EventDriftRepaired, "Deployment cache", test.mentions)
 			s.awaitReady("cache", 2)
 			if after, err := get[appsv1.Deployment](t.Context(), s, "cache"); err != nil || after.UID != original.UID {
 				t.Errorf("the Deployment of %s was created anew: %v", before.Name, err)
@@ -88,7 +88,7 @@ func TestADeletedDeploymentIsMadeAgain(t *testing.T) {
 	if err := cluster.Client.Delete(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	s.await("a new Deployment", func(ctx context.Context) error {
+	s.Await("a new Deployment", func(ctx context.Context) error {
 		now, err := get[appsv1.Deployment](ctx, s, "cache")
 		if err == nil && now.UID == old.UID {
 			return fmt.Errorf("still the old one")
@@ -103,8 +103,8 @@ func TestFieldsOfOthersAreKept(t *testing.T) {
 	s := newStory(t)
 	s.create("cache", 1)
 	s.awaitReady("cache", 1)
-	s.edit(s.deployment("cache"), `{"metadata":{"annotations":{"example.com/team":"a"}},"spec":{"revisionHistoryLimit":3}}`)
-	s.edit(s.memcached("cache"), `{"spec":{"size":2}}`)
+	s.Edit(s.deployment("cache"), `{"metadata":{"annotations":{"example.com/team":"a"}},"spec":{"revisionHistoryLimit":3}}`)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
 	s.awaitReady("cache", 2)
 	now, err := get[appsv1.Deployment](t.Context(), s, "cache")
 	if err != nil {

@@ -23,8 +23,9 @@ import (
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
-// The lower bound of writes for a new cache is two: the Deployment, and a status. One more tells that it has begun.
-func TestANewCacheBecomesReadyWithThreeWrites(t *testing.T) {
+// The lower bound of writes for a new cache is four: Deployment, Service, Secret, and a status. One more tells that it has
+// begun.
+func TestANewCacheBecomesReadyWithFiveWrites(t *testing.T) {
 	s := newStory(t)
 	s.create("example-memcached", 3)
 	ready := s.awaitReady("example-memcached", 3)
@@ -50,10 +51,10 @@ func TestANewCacheBecomesReadyWithThreeWrites(t *testing.T) {
 		t.Errorf("the Deployment is not the cache's, or does not run the image: %+v", deployment)
 	}
 	s.assertQuiet()
-	writes := s.operator.Traffic.Writes()
+	writes := s.Operator.Traffic.Writes()
 	t.Logf("writes for a new cache: %v", writes)
-	if len(writes) > 3 || len(writes) < 2 {
-		t.Errorf("%d writes for a new cache, want 2 or 3: %v", len(writes), writes)
+	if len(writes) > 5 || len(writes) < 4 {
+		t.Errorf("%d writes for a new cache, want 4 or 5: %v", len(writes), writes)
 	}
 	for _, write := range writes {
 		if write.Method != http.MethodPatch || write.Code >= 300 {
@@ -66,22 +67,22 @@ func TestANewCacheBecomesReadyWithThreeWrites(t *testing.T) {
 // wrote or read live anything.
 func (s *story) assertQuiet() {
 	s.Helper()
-	writes, reads := len(s.operator.Traffic.Writes()), len(s.operator.Traffic.LiveReads())
-	before := s.reconciles()
+	writes, reads := len(s.Operator.Traffic.Writes()), len(s.Operator.Traffic.LiveReads())
+	before := s.Reconciles()
 	for round := range 2 {
-		s.edit(s.memcached("example-memcached"), fmt.Sprintf(`{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, round))
-		s.edit(s.deployment("example-memcached"), fmt.Sprintf(`{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, round))
-		s.await("another reconcile", func(context.Context) error {
-			if s.reconciles() <= before+float64(round) {
+		s.Edit(s.memcached("example-memcached"), fmt.Sprintf(`{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, round))
+		s.Edit(s.deployment("example-memcached"), fmt.Sprintf(`{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, round))
+		s.Await("another reconcile", func(context.Context) error {
+			if s.Reconciles() <= before+float64(round) {
 				return errors.New("none yet")
 			}
 			return nil
 		})
 	}
-	if now := s.operator.Traffic.Writes(); len(now) != writes {
+	if now := s.Operator.Traffic.Writes(); len(now) != writes {
 		s.Errorf("writes although nothing had to change: %v", now[writes:])
 	}
-	if now := s.operator.Traffic.LiveReads(); len(now) != reads {
+	if now := s.Operator.Traffic.LiveReads(); len(now) != reads {
 		s.Errorf("live reads although nothing had to change: %v", now[reads:])
 	}
 }
@@ -92,11 +93,11 @@ func TestOnlyOurObjectsAreWatched(t *testing.T) {
 	s.create("cache", 1)
 	s.awaitReady("cache", 1)
 	watched := map[string]string{}
-	for _, watch := range s.operator.Traffic.Watches() {
+	for _, watch := range s.Operator.Traffic.Watches() {
 		watched[path.Base(watch.Path)] = watch.Query.Get("labelSelector")
 	}
 	const ours = "app.kubernetes.io/managed-by=memcached-operator"
-	want := map[string]string{"memcacheds": "", "deployments": ours, "pods": ours}
+	want := map[string]string{"memcacheds": "", "deployments": ours, "services": ours, "secrets": ours, "pods": ours}
 	if difference := cmp.Diff(want, watched); difference != "" {
 		t.Errorf("watched kinds and their selectors (-want +got):\n%s", difference)
 	}
@@ -106,14 +107,14 @@ func TestScalingKeepsTheNodesThatStay(t *testing.T) {
 	s := newStory(t)
 	s.create("memcached-sample", 2)
 	two := s.awaitReady("memcached-sample", 2)
-	s.edit(s.memcached("memcached-sample"), `{"spec":{"size":3}}`)
+	s.Edit(s.memcached("memcached-sample"), `{"spec":{"size":3}}`)
 	three := s.awaitReady("memcached-sample", 3)
 	for _, node := range two.Status.Nodes {
 		if !slices.Contains(three.Status.Nodes, node) {
 			t.Errorf("node %s was replaced: %v became %v", node, two.Status.Nodes, three.Status.Nodes)
 		}
 	}
-	s.edit(s.memcached("memcached-sample"), `{"spec":{"size":1}}`)
+	s.Edit(s.memcached("memcached-sample"), `{"spec":{"size":1}}`)
 	one := s.awaitReady("memcached-sample", 1)
 	if !slices.Contains(three.Status.Nodes, one.Status.Nodes[0]) {
 		t.Errorf("the node that should have stayed was replaced: %v became %v", three.Status.Nodes, one.Status.Nodes)
@@ -124,9 +125,9 @@ func TestSizeZeroStopsAllNodesAndIsReady(t *testing.T) {
 	s := newStory(t)
 	s.create("cache", 2)
 	s.awaitReady("cache", 2)
-	s.edit(s.memcached("cache"), `{"spec":{"size":0}}`)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":0}}`)
 	s.awaitReady("cache", 0)
-	s.edit(s.memcached("cache"), `{"spec":{"size":1}}`)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":1}}`)
 	s.awaitReady("cache", 1)
 	s.create("empty", 0)
 	s.awaitReady("empty", 0)
@@ -148,7 +149,7 @@ func TestTheScaleSubresourceWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	pods := &corev1.PodList{}
-	if err := cluster.Client.List(t.Context(), pods, client.InNamespace(s.namespace), client.MatchingLabels(selector.MatchLabels)); err != nil {
+	if err := cluster.Client.List(t.Context(), pods, client.InNamespace(s.Namespace), client.MatchingLabels(selector.MatchLabels)); err != nil {
 		t.Fatal(err)
 	}
 	if len(pods.Items) != 1 {
@@ -166,16 +167,16 @@ func TestARestartedOperatorWritesNothing(t *testing.T) {
 	s := newStory(t)
 	s.create("example-memcached", 2)
 	s.awaitReady("example-memcached", 2)
-	s.operator.Stop()
-	s.startOperator()
-	s.await("a reconcile", func(context.Context) error {
-		if s.reconciles() == 0 {
+	s.Operator.Stop()
+	s.StartOperator()
+	s.Await("a reconcile", func(context.Context) error {
+		if s.Reconciles() == 0 {
 			return errors.New("none yet")
 		}
 		return nil
 	})
 	s.assertQuiet()
-	if writes := s.operator.Traffic.Writes(); len(writes) > 0 {
+	if writes := s.Operator.Traffic.Writes(); len(writes) > 0 {
 		t.Errorf("the restarted operator wrote %v", writes)
 	}
 }
@@ -191,9 +192,9 @@ func TestADeletedCacheIsLeftToTheGarbageCollector(t *testing.T) {
 	if _, err := get[v1alpha1.Memcached](t.Context(), s, "cache"); !apierrors.IsNotFound(err) {
 		t.Errorf("after the deletion: %v", err)
 	}
-	s.kubernetes.CollectGarbage(t, object.UID)
-	s.await("everything is gone", func(ctx context.Context) error {
-		pods, err := s.podNames(ctx)
+	s.Kubernetes.CollectGarbage(t, object.UID)
+	s.Await("everything is gone", func(ctx context.Context) error {
+		pods, err := s.PodNames(ctx)
 		if err != nil || len(pods) > 0 {
 			return fmt.Errorf("%v %w", pods, err)
 		}
@@ -206,13 +207,13 @@ func TestADeletedCacheIsLeftToTheGarbageCollector(t *testing.T) {
 
 func TestRefusedAndFailingNodesAreReported(t *testing.T) {
 	s := newStory(t)
-	s.kubernetes.Refuse(`pods "cache-5d9c8b7f4d-x7k2p" is forbidden: exceeded quota: small`)
+	s.Kubernetes.Refuse(`pods "cache-5d9c8b7f4d-x7k2p" is forbidden: exceeded quota: small`)
 	s.create("cache", 1)
 	if message := s.awaitReason(v1alpha1.ReasonNodesRefused); !strings.Contains(message, "exceeded quota: small") {
 		t.Errorf("the message is %q", message)
 	}
-	s.kubernetes.Sicken(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}})
-	s.kubernetes.Refuse("")
+	s.Kubernetes.Sicken(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}})
+	s.Kubernetes.Refuse("")
 	if message := s.awaitReason(v1alpha1.ReasonNodesFailing); !strings.Contains(message, "image cannot be pulled") {
 		t.Errorf("the message is %q", message)
 	}

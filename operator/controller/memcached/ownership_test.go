@@ -49,7 +49,7 @@ func TestAForeignDeploymentIsLeftAloneUntilItIsGone(t *testing.T) {
 			if !strings.Contains(message, "Deployment cache exists already") || !strings.Contains(message, "delete or rename") {
 				t.Errorf("the message does not say what is wrong and how to mend it: %q", message)
 			}
-			s.awaitEvent(v1alpha1.ReasonNameConflict, "Deployment cache")
+			s.AwaitEvent(v1alpha1.ReasonNameConflict, "Deployment cache")
 			found, err := get[v1alpha1.Memcached](t.Context(), s, "cache")
 			if err != nil {
 				t.Fatal(err)
@@ -67,7 +67,7 @@ func TestAForeignDeploymentIsLeftAloneUntilItIsGone(t *testing.T) {
 			if err := cluster.Client.Delete(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
-			s.edit(s.memcached("cache"), `{"spec":{"size":1}}`) // Otherwise it is looked at within a minute.
+			s.Edit(s.memcached("cache"), `{"spec":{"size":1}}`) // Otherwise it is looked at within a minute.
 			s.awaitReady("cache", 1)
 		})
 	}
@@ -78,12 +78,14 @@ func TestAnOrphanedDeploymentIsTakenBack(t *testing.T) {
 	s := newStory(t)
 	object := s.create("cache", 2)
 	nodes := s.awaitReady("cache", 2).Status.Nodes
-	s.operator.Stop()
+	s.Operator.Stop()
 	if err := cluster.Client.Delete(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
-	s.edit(s.deployment("cache"), `{"metadata":{"ownerReferences":null}}`)
-	s.startOperator()
+	for _, orphan := range []client.Object{s.deployment("cache"), s.service(), s.secret()} {
+		s.Edit(orphan, `{"metadata":{"ownerReferences":null}}`)
+	}
+	s.StartOperator()
 	s.create("cache", 2)
 	if again := s.awaitReady("cache", 2).Status.Nodes; !cmp.Equal(nodes, again) {
 		t.Errorf("nodes %v became %v", nodes, again)
@@ -106,8 +108,8 @@ func TestACacheThatIsCreatedAgainWaitsForTheOldOneToGo(t *testing.T) {
 	if message := s.awaitReason(v1alpha1.ReasonWaitingForDeletion); !strings.Contains(message, "still being deleted") {
 		t.Errorf("the message is %q", message)
 	}
-	s.kubernetes.CollectGarbage(t, first.UID)
-	s.await("a new Deployment of the new cache", func(ctx context.Context) error {
+	s.Kubernetes.CollectGarbage(t, first.UID)
+	s.Await("a new Deployment of the new cache", func(ctx context.Context) error {
 		now, err := get[appsv1.Deployment](ctx, s, "cache")
 		if err != nil {
 			return err
@@ -130,13 +132,13 @@ func TestStrayPodsAreNoNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	stray := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "stray", Namespace: s.namespace, Labels: node.Labels},
+		ObjectMeta: metav1.ObjectMeta{Name: "stray", Namespace: s.Namespace, Labels: node.Labels},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "stray", Image: "stray"}}},
 	}
 	if err := cluster.Client.Create(t.Context(), stray); err != nil {
 		t.Fatal(err)
 	}
-	s.edit(s.memcached("cache"), `{"spec":{"size":2}}`)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
 	s.awaitReady("cache", 2)
 }
 
@@ -144,14 +146,14 @@ func TestNothingIsMadeInANamespaceThatIsBeingDeleted(t *testing.T) {
 	s := newStory(t)
 	s.create("cache", 1)
 	s.awaitReady("cache", 1)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Namespace}}
 	if err := cluster.Client.Delete(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
 	if err := cluster.Client.Delete(t.Context(), s.deployment("cache")); err != nil {
 		t.Fatal(err)
 	}
-	if message := s.awaitReason(v1alpha1.ReasonWaitingForDeletion); !strings.Contains(message, "namespace "+s.namespace) {
+	if message := s.awaitReason(v1alpha1.ReasonWaitingForDeletion); !strings.Contains(message, "namespace "+s.Namespace) {
 		t.Errorf("the message is %q", message)
 	}
 }
@@ -164,7 +166,7 @@ func TestCachesOfOneNameInTwoNamespacesAreApart(t *testing.T) {
 				s.create("cache", size)
 				s.awaitReady("cache", int(size))
 				deployments := &appsv1.DeploymentList{}
-				if err := cluster.Client.List(t.Context(), deployments, client.InNamespace(s.namespace)); err != nil {
+				if err := cluster.Client.List(t.Context(), deployments, client.InNamespace(s.Namespace)); err != nil {
 					t.Fatal(err)
 				}
 				if len(deployments.Items) != 1 || *deployments.Items[0].Spec.Replicas != size {

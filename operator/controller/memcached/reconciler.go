@@ -3,22 +3,21 @@ package memcached
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
+	"github.com/example/memcached-operator/operator/controller/report"
 	desired "github.com/example/memcached-operator/operator/desired/memcached"
-	"github.com/example/memcached-operator/operator/desired/meta"
 	"github.com/example/memcached-operator/operator/metrics"
 	"github.com/example/memcached-operator/operator/observe"
+	"github.com/example/memcached-operator/operator/operatorcondition"
 	"github.com/example/memcached-operator/operator/outcome"
 	"github.com/example/memcached-operator/operator/scope"
 	"github.com/example/memcached-operator/operator/status"
@@ -32,11 +31,14 @@ type Reconciler struct {
 	// Applier writes the objects that a cache owns.
 	Applier *apply.Applier
 
-	// Recorder emits events.
-	Recorder record.EventRecorder
+	// Reporter writes the status, and tells of what has happened.
+	Reporter *report.Reporter
 
 	// Metrics counts outcomes.
 	Metrics *metrics.Metrics
+
+	// Work remembers what an upgrade of the operator should wait for.
+	Work *operatorcondition.Tracker
 
 	// Clock dates conditions.
 	Clock clock.PassiveClock
@@ -48,51 +50,35 @@ type Reconciler struct {
 // Reconcile takes one Memcached through the stages. A stage that fails does not keep the status from saying so.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	memcached := &v1alpha1.Memcached{}
-	if err := r.Client.Get(ctx, request.NamespacedName, memcached); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
-	}
-	if !memcached.DeletionTimestamp.IsZero() {
+	err := r.Client.Get(ctx, request.NamespacedName, memcached)
+	if apierrors.IsNotFound(err) || err == nil && !memcached.DeletionTimestamp.IsZero() {
+		r.Work.End(operatorcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName))
 		return reconcile.Result{}, nil // The garbage collector deletes what a cache owns.
 	}
-	id := desired.Identity(memcached)
-
-	plan := desired.Plan(scope.MemcachedInputs{Memcached: memcached, Image: r.Image})
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	in, id := scope.MemcachedInputs{Memcached: memcached, Image: r.Image}, desired.Identity(memcached)
+	plan := desired.Plan(in)
 	applied, err := r.Applier.Apply(ctx, memcached, plan)
-	observed, observeErr := observe.Children(ctx, r.Client, memcached, id, applied.Objects)
+	observed, observeErr := observe.Children(ctx, r.Client, memcached, id, plan, applied.Objects)
 	err = errors.Join(err, observeErr)
 
+	next := memcached.DeepCopy()
 	if !outcome.IsStale(err) {
-		next := status.Memcached(status.Input{
-			Memcached: memcached, Observed: observed, Selector: id.SelectorString(), Err: err, Now: metav1.NewTime(r.Clock.Now()),
+		next.Status = status.Memcached(in, status.Pass{
+			Observed: observed, Selector: id.SelectorString(), Err: err, Now: metav1.NewTime(r.Clock.Now()),
 		})
-		if writeErr := r.writeStatus(ctx, memcached, next); writeErr != nil {
-			err = writeErr
-		} else {
-			r.announce(ctx, memcached, next, applied.Changes)
+		if reportErr := r.Reporter.Report(ctx, memcached, next, applied.Changes); reportErr != nil {
+			err = reportErr
 		}
 	}
+	r.Work.Passed(operatorcondition.Pass{
+		Object:      operatorcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName),
+		CarriedOver: memcached.Status.ObservedGeneration == memcached.Generation,
+		Changes:     applied.Changes, Deployment: observed.Deployment,
+		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
+	})
 	r.Metrics.Reconciled(v1alpha1.MemcachedKind, err)
 	return outcome.Resolve(err)
-}
-
-// writeStatus writes the status if it has changed. It is sent as a patch, so that fields which a newer version of the
-// operator knows are kept, and with the resourceVersion, so that a status computed from an old copy of the object is
-// refused instead of making the status jump back.
-func (r *Reconciler) writeStatus(ctx context.Context, memcached *v1alpha1.Memcached, next v1alpha1.MemcachedStatus) error {
-	if equality.Semantic.DeepEqual(memcached.Status, next) {
-		return nil
-	}
-	changed := memcached.DeepCopy()
-	changed.Status = next
-	patch := client.MergeFromWithOptions(memcached, client.MergeFromWithOptimisticLock{})
-	err := r.Client.Status().Patch(ctx, changed, patch, client.FieldOwner(meta.Manager))
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil // Deleted meanwhile.
-	case apierrors.IsConflict(err):
-		return outcome.Stale(fmt.Errorf("write the status: %w", err))
-	case err != nil:
-		return fmt.Errorf("write the status: %w", err)
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package memcached_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -17,13 +16,14 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
 	"github.com/example/memcached-operator/operator/controller/memcached"
+	"github.com/example/memcached-operator/operator/controller/report"
 	"github.com/example/memcached-operator/operator/metrics"
 	"github.com/example/memcached-operator/operator/observe"
+	"github.com/example/memcached-operator/operator/operatorcondition"
 	operatortesting "github.com/example/memcached-operator/operator/testing"
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
@@ -34,44 +34,36 @@ func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
 // story is what every test starts from: a namespace, a played Kubernetes, a running operator.
 type story struct {
-	*testing.T
-	namespace  string
-	kubernetes *cluster.Kubernetes
-	operator   *cluster.Operator
-	metrics    *prometheus.Registry
+	*cluster.Story
+
+	image string // Of the operator that is started next.
+	work  *operatorcondition.Tracker
 }
 
 func newStory(t *testing.T) *story {
 	t.Helper()
 	t.Parallel()
-	s := &story{T: t, namespace: cluster.Namespace(t)}
-	s.kubernetes = cluster.PlayKubernetes(t, s.namespace)
-	s.startOperator()
-	return s
-}
-
-// startOperator starts the operator, with empty caches and without a memory.
-func (s *story) startOperator() {
-	s.Helper()
-	s.metrics = prometheus.NewRegistry()
-	s.operator = cluster.StartOperator(s.T, s.namespace, observe.Caches(), func(mgr manager.Manager) error {
-		own, err := metrics.Register(s.metrics, mgr.GetCache())
+	s := &story{image: image, work: operatorcondition.NewTracker()}
+	s.Story = cluster.NewStory(t, observe.Caches(), func(mgr manager.Manager, registry *prometheus.Registry) error {
+		own, err := metrics.Register(registry, mgr.GetCache())
 		if err != nil {
 			return err
 		}
+		recorder := mgr.GetEventRecorderFor("memcached-operator") //nolint:staticcheck // As the manager does.
 		return (&memcached.Reconciler{
 			Client:   mgr.GetClient(),
 			Applier:  apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme()),
-			Recorder: mgr.GetEventRecorderFor("memcached-operator"), //nolint:staticcheck // As the manager does.
-			Metrics:  own, Clock: clock.RealClock{}, Image: image,
+			Reporter: &report.Reporter{Client: mgr.GetClient(), Recorder: recorder},
+			Metrics:  own, Work: s.work, Clock: clock.RealClock{}, Image: s.image,
 		}).SetUp(mgr)
 	})
+	return s
 }
 
 // create makes a cache.
 func (s *story) create(name string, size int32) *v1alpha1.Memcached {
 	s.Helper()
-	object := operatortesting.MakeMemcached(name).Namespace(s.namespace).Size(size).Obj()
+	object := operatortesting.MakeMemcached(name).Namespace(s.Namespace).Size(size).Obj()
 	if err := cluster.Client.Create(s.Context(), object); err != nil {
 		s.Fatalf("create Memcached %s: %v", name, err)
 	}
@@ -84,31 +76,31 @@ func get[T any, P interface {
 	client.Object
 }](ctx context.Context, s *story, name string) (P, error) {
 	object := P(new(T))
-	return object, cluster.Client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, object)
-}
-
-// edit changes an object by hand.
-func (s *story) edit(object client.Object, patch string) {
-	s.Helper()
-	err := cluster.Client.Patch(s.Context(), object, client.RawPatch("application/merge-patch+json", []byte(patch)))
-	if err != nil {
-		s.Fatalf("edit %T %s: %v", object, object.GetName(), err)
-	}
+	return object, s.Get(ctx, name, object)
 }
 
 func (s *story) deployment(name string) *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
+}
+
+// service and secret are those of the cache of the name "cache".
+func (s *story) service() *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "cache-nodes"}}
+}
+
+func (s *story) secret() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "cache-binding"}}
 }
 
 func (s *story) memcached(name string) *v1alpha1.Memcached {
-	return &v1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	return &v1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
 }
 
 // awaitReady waits until the cache is Ready with the given number of nodes, all of which exist.
 func (s *story) awaitReady(name string, size int) *v1alpha1.Memcached {
 	s.Helper()
 	var found *v1alpha1.Memcached
-	s.await(fmt.Sprintf("%s is Ready with %d nodes", name, size), func(ctx context.Context) error {
+	s.Await(fmt.Sprintf("%s is Ready with %d nodes", name, size), func(ctx context.Context) error {
 		var err error
 		if found, err = get[v1alpha1.Memcached](ctx, s, name); err != nil {
 			return err
@@ -118,7 +110,7 @@ func (s *story) awaitReady(name string, size int) *v1alpha1.Memcached {
 			found.Status.ObservedGeneration != found.Generation || int(found.Status.ReadyReplicas) != size {
 			return fmt.Errorf("status is %+v", found.Status)
 		}
-		pods, err := s.podNames(ctx)
+		pods, err := s.PodNames(ctx)
 		if err != nil {
 			return err
 		}
@@ -135,7 +127,7 @@ func (s *story) awaitReady(name string, size int) *v1alpha1.Memcached {
 func (s *story) awaitReason(reason string) string {
 	s.Helper()
 	var message string
-	s.await("Ready is False because of "+reason, func(ctx context.Context) error {
+	s.Await("Ready is False because of "+reason, func(ctx context.Context) error {
 		found, err := get[v1alpha1.Memcached](ctx, s, "cache")
 		if err != nil {
 			return err
@@ -148,78 +140,4 @@ func (s *story) awaitReason(reason string) string {
 		return nil
 	})
 	return message
-}
-
-func (s *story) awaitEvent(reason string, mentions ...string) {
-	s.Helper()
-	s.await("an event "+reason, func(ctx context.Context) error {
-		events := &corev1.EventList{}
-		if err := cluster.Client.List(ctx, events, client.InNamespace(s.namespace)); err != nil {
-			return err
-		}
-		var seen []string
-		for _, event := range events.Items {
-			missing := slices.ContainsFunc(mentions, func(part string) bool { return !strings.Contains(event.Message, part) })
-			if event.Reason == reason && !missing {
-				return nil
-			}
-			seen = append(seen, event.Reason+": "+event.Message)
-		}
-		return fmt.Errorf("events are %q", seen)
-	})
-}
-
-func (s *story) podNames(ctx context.Context) ([]string, error) {
-	pods := &corev1.PodList{}
-	if err := cluster.Client.List(ctx, pods, client.InNamespace(s.namespace)); err != nil {
-		return nil, err
-	}
-	names := map[string]bool{}
-	for _, pod := range pods.Items {
-		names[pod.Name] = true
-	}
-	return slices.Sorted(maps.Keys(names)), nil
-}
-
-// reconciles returns how many passes the operator has made.
-func (s *story) reconciles() float64 {
-	s.Helper()
-	families, err := s.metrics.Gather()
-	if err != nil {
-		s.Fatal(err)
-	}
-	var total float64
-	for _, family := range families {
-		if family.GetName() == "memcached_operator_reconcile_outcomes_total" {
-			for _, metric := range family.GetMetric() {
-				total += metric.GetCounter().GetValue()
-			}
-		}
-	}
-	return total
-}
-
-// await polls like cluster.Await and, when that fails, shows what is in the namespace.
-func (s *story) await(what string, check func(context.Context) error) {
-	s.Helper()
-	s.Cleanup(func() {
-		if s.Failed() {
-			s.dump()
-		}
-	})
-	cluster.Await(s.T, what, check)
-}
-
-func (s *story) dump() {
-	for _, list := range []client.ObjectList{
-		&v1alpha1.MemcachedList{}, &appsv1.DeploymentList{}, &corev1.PodList{}, &corev1.EventList{},
-	} {
-		if err := cluster.Client.List(context.Background(), list, client.InNamespace(s.namespace)); err != nil {
-			s.Logf("list: %v", err)
-			continue
-		}
-		text, err := yaml.Marshal(list)
-		s.Logf("%s %v", text, err)
-	}
-	s.Logf("writes: %v", s.operator.Traffic.Writes())
 }

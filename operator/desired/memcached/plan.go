@@ -9,10 +9,11 @@ import (
 // ApplicationName is the value of the label app.kubernetes.io/name on everything that belongs to a cache.
 const ApplicationName = "memcached"
 
-// Plan returns everything that a cache needs.
+// Plan returns everything that a cache needs. The Deployment comes first, so that an object of somebody else that bears
+// the name of another keeps no node from running; and the binding last, so that it names a Service that exists.
 func Plan(in scope.MemcachedInputs) scope.Plan {
 	return scope.Plan{
-		Present: []scope.Configuration{deployment(in)},
+		Present: []scope.Configuration{deployment(in), service(in), binding(in)},
 	}
 }
 

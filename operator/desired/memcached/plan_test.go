@@ -1,6 +1,10 @@
 package memcached_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +50,39 @@ func TestPlanLeavesItsInputsAlone(t *testing.T) {
 	memcached.Plan(inputs(object))
 	if difference := cmp.Diff(before, object); difference != "" {
 		t.Errorf("the plan changed its input (-before +after):\n%s", difference)
+	}
+}
+
+// v0.1.0 left this hash on the Deployment of such a cache, in the annotation that apply compares with. As long as ours is
+// the same, an upgrade writes nothing to it, and no cache is emptied.
+func TestDeploymentIsTheReleasedOne(t *testing.T) {
+	const released = "276749c4c1757382"
+	object := operatortesting.MakeMemcached("example-memcached").UID("uid-1").Size(3).Obj()
+	raw, err := json.Marshal(memcached.Plan(inputs(object)).Present[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:8]) != released {
+		t.Errorf("the Deployment has the hash %s, that of v0.1.0 was %s", hex.EncodeToString(sum[:8]), released)
+	}
+}
+
+// Clients have written the names down, and the longest name of a cache has to leave room for them.
+func TestNamesAreTheReleasedOnesAndFit(t *testing.T) {
+	for name, got := range map[string]string{
+		"cache-nodes":             memcached.ServiceName("cache"),
+		"cache-binding":           memcached.BindingName("cache"),
+		"cache-nodes.default.svc": memcached.Host("default", "cache"),
+	} {
+		if got != name {
+			t.Errorf("got %s, released was %s", got, name)
+		}
+	}
+	longest := strings.Repeat("a", v1alpha1.MaxNameLength)
+	for _, name := range []string{memcached.ServiceName(longest), memcached.BindingName(longest)} {
+		if len(name) > 63 {
+			t.Errorf("%s has %d characters, DNS allows 63", name, len(name))
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
@@ -70,7 +71,9 @@ func run(m *testing.M) (code int, err error) {
 	defer func() { err = errors.Join(err, environment.Stop()) }()
 	Config.QPS = -1
 	kubeconfig = environment.KubeConfig
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, appv1alpha1.AddToScheme, v1alpha1.AddToScheme,
+	} {
 		if err := add(Scheme); err != nil {
 			return 1, err
 		}
@@ -132,15 +135,19 @@ func Await(t *testing.T, what string, check func(context.Context) error) {
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
+	var last error
 	for {
 		err := check(ctx)
 		if err == nil {
 			return
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err // What a request that ran out of time says is not what was missing.
+		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("waited %s for this: %s\nlast seen: %v", Patience, what, err)
+			t.Fatalf("waited %s for this: %s\nlast seen: %v", Patience, what, last)
 		}
 	}
 }

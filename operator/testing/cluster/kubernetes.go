@@ -11,9 +11,13 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/utils/ptr"
@@ -207,20 +211,25 @@ func templateHash(deployment *appsv1.Deployment) string {
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }
 
-// CollectGarbage deletes the Deployments of an owner that has been deleted. Their pods follow by themselves. It is for
-// the test to say when, because what an operator does until then matters.
+// CollectGarbage deletes what an owner that has been deleted had made. Pods follow their Deployment by themselves. It is
+// for the test to say when, because what an operator does until then matters.
 func (k *Kubernetes) CollectGarbage(t *testing.T, owner types.UID) {
 	t.Helper()
-	deployments := &appsv1.DeploymentList{}
-	if err := Client.List(t.Context(), deployments, client.InNamespace(k.namespace)); err != nil {
-		t.Fatal(err)
-	}
-	for i := range deployments.Items {
-		controller := metav1.GetControllerOf(&deployments.Items[i])
-		if controller == nil || controller.UID != owner {
-			continue
+	for _, list := range []client.ObjectList{
+		&appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.SecretList{},
+		&networkingv1.IngressList{}, &policyv1.PodDisruptionBudgetList{},
+	} {
+		if err := Client.List(t.Context(), list, client.InNamespace(k.namespace)); err != nil {
+			t.Fatal(err)
 		}
-		if err := Client.Delete(t.Context(), &deployments.Items[i]); client.IgnoreNotFound(err) != nil {
+		err := apimeta.EachListItem(list, func(item runtime.Object) error {
+			object := item.(client.Object)
+			if controller := metav1.GetControllerOf(object); controller == nil || controller.UID != owner {
+				return nil
+			}
+			return client.IgnoreNotFound(Client.Delete(t.Context(), object))
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"testing"
 
@@ -20,14 +21,16 @@ type Operator struct {
 	stop func()
 }
 
-// StartOperator starts a manager that looks after one namespace, so that tests can run side by side. setUp adds the
-// controllers under test. The manager is stopped at the end of the test.
+// StartOperator starts a manager that looks after one namespace, so that tests can run side by side, and those that caches
+// names. setUp adds the controllers under test. The manager is stopped at the end of the test.
 func StartOperator(t *testing.T, namespace string, caches cache.Options, setUp func(manager.Manager) error) *Operator {
 	t.Helper()
 	operator := &Operator{Traffic: &Traffic{}}
 	counted := rest.CopyConfig(Config)
 	counted.Wrap(operator.Traffic.Wrap)
-	caches.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	namespaces := map[string]cache.Config{namespace: {}}
+	maps.Copy(namespaces, caches.DefaultNamespaces)
+	caches.DefaultNamespaces = namespaces
 	mgr, err := manager.New(counted, manager.Options{
 		Scheme:     Scheme,
 		Cache:      caches,

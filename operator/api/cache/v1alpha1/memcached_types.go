@@ -47,6 +47,12 @@ type MemcachedStatus struct {
 	// +listType=atomic
 	Nodes []string `json:"nodes,omitempty"`
 
+	// Binding names the Secret that tells clients how to reach the cache: keys type, provider, host, port and uri, as the
+	// Service Binding Specification lays down (https://servicebinding.io). It is absent until that Secret exists.
+	//
+	// +optional
+	Binding *MemcachedBinding `json:"binding,omitempty"`
+
 	// Conditions are Ready (the summary), Available, Progressing and Degraded.
 	//
 	// +optional
@@ -55,6 +61,16 @@ type MemcachedStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchMergeKey:"type" patchStrategy:"merge"`
+}
+
+// MemcachedBinding names a Secret in the namespace of the cache. With it, a Memcached is a Provisioned Service in the
+// words of the Service Binding Specification.
+type MemcachedBinding struct {
+	// Name is the name of the Secret.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
 }
 
 // Memcached is a memcached cache: a number of memcached nodes, each a pod that listens on port 11211.

@@ -1,4 +1,4 @@
-package v1alpha1_test
+package api_test
 
 import (
 	"go/ast"
@@ -11,7 +11,10 @@ import (
 	"testing"
 )
 
-const operatorRoot = "../../.."
+const operatorRoot = ".."
+
+// apis are the directories of the API groups.
+var apis = []string{"app", "cache"}
 
 // Reasons and condition types are part of the API, so the operator may only use those declared, with documentation, in
 // conditions.go. This test reads the source of the operator for places that take a reason or a type, and fails on a
@@ -44,11 +47,30 @@ func TestReasonsAreDeclared(t *testing.T) {
 	}
 }
 
-// declaredConstants returns the constants of conditions.go by name, and checks each: documented, named after its value,
-// and of a form that the API server accepts.
+// declaredConstants returns the constants of every conditions.go by name, and checks each: documented, named after its
+// value, and of a form that the API server accepts. What several kinds have in common has one value, so that the
+// operator's code may take the constant of any of them.
 func declaredConstants(t *testing.T) map[string]string {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), "conditions.go", nil, parser.ParseComments)
+	declared := map[string]string{}
+	files, err := filepath.Glob("*/v1alpha1/conditions.go")
+	if err != nil || len(files) != len(apis) {
+		t.Fatalf("found %v, %v", files, err)
+	}
+	for _, file := range files {
+		for name, value := range constantsOf(t, file) {
+			if other, ok := declared[name]; ok && other != value {
+				t.Errorf("%s: %s is %q elsewhere", file, name, other)
+			}
+			declared[name] = value
+		}
+	}
+	return declared
+}
+
+func constantsOf(t *testing.T, file string) map[string]string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,15 +84,15 @@ func declaredConstants(t *testing.T) map[string]string {
 		name, value := spec.Names[0].Name, strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`)
 		declared[name] = value
 		if spec.Doc == nil || !strings.HasPrefix(spec.Doc.Text(), name) {
-			t.Errorf("%s has no comment that begins with its name", name)
+			t.Errorf("%s: %s has no comment that begins with its name", file, name)
 		}
 		if !form.MatchString(value) || !strings.HasSuffix(name, value) {
-			t.Errorf("%s has the value %q", name, value)
+			t.Errorf("%s: %s has the value %q", file, name, value)
 		}
 		return true
 	})
 	if len(declared) < 10 {
-		t.Fatalf("only %d constants found in conditions.go", len(declared))
+		t.Fatalf("only %d constants found in %s", len(declared), file)
 	}
 	return declared
 }
@@ -98,18 +120,18 @@ func sources(t *testing.T) []string {
 }
 
 // literalReasons returns the string literals that node uses where a reason or a condition type belongs: in a
-// metav1.Condition, in an assignment to a field Reason, as the first argument of outcome.Terminal and outcome.Waiting,
+// metav1.Condition or the vocabulary of a kind, in an assignment to a field Reason, as the first argument of outcome.Terminal and outcome.Waiting,
 // and as the reason of an event.
 func literalReasons(node ast.Node) []string {
 	var suspects []ast.Expr
 	switch node := node.(type) {
 	case *ast.CompositeLit:
-		if selector, ok := node.Type.(*ast.SelectorExpr); !ok || selector.Sel.Name != "Condition" {
-			return nil
-		}
+		selector, ok := node.Type.(*ast.SelectorExpr)
+		isCondition, isVocabulary := ok && isNamed(selector.Sel, "Condition"), isNamed(node.Type, "vocabulary")
 		for _, element := range node.Elts {
 			pair, ok := element.(*ast.KeyValueExpr)
-			if ok && (isNamed(pair.Key, "Reason") || isNamed(pair.Key, "Type")) {
+			if ok && (isCondition && (isNamed(pair.Key, "Reason") || isNamed(pair.Key, "Type")) ||
+				isVocabulary && !isNamed(pair.Key, "one") && !isNamed(pair.Key, "many") && !isNamed(pair.Key, "process")) {
 				suspects = append(suspects, pair.Value)
 			}
 		}

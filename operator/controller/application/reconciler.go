@@ -1,0 +1,83 @@
+package application
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	"github.com/example/memcached-operator/operator/apply"
+	"github.com/example/memcached-operator/operator/controller/report"
+	desired "github.com/example/memcached-operator/operator/desired/application"
+	"github.com/example/memcached-operator/operator/metrics"
+	"github.com/example/memcached-operator/operator/observe"
+	"github.com/example/memcached-operator/operator/operatorcondition"
+	"github.com/example/memcached-operator/operator/outcome"
+	"github.com/example/memcached-operator/operator/status"
+)
+
+// Reconciler makes the cluster agree with what each Application says.
+type Reconciler struct {
+	// Client reads from the operator's caches and writes to the API server.
+	Client client.Client
+
+	// Applier writes the objects that an Application owns.
+	Applier *apply.Applier
+
+	// Reporter writes the status, and tells of what has happened.
+	Reporter *report.Reporter
+
+	// Metrics counts outcomes.
+	Metrics *metrics.Metrics
+
+	// Work remembers what an upgrade of the operator should wait for.
+	Work *operatorcondition.Tracker
+
+	// Clock dates conditions.
+	Clock clock.PassiveClock
+}
+
+// Reconcile takes one Application through the stages. A stage that fails does not keep the status from saying so.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	application := &v1alpha1.Application{}
+	err := r.Client.Get(ctx, request.NamespacedName, application)
+	if apierrors.IsNotFound(err) || err == nil && !application.DeletionTimestamp.IsZero() {
+		r.Work.End(operatorcondition.ObjectOf(v1alpha1.ApplicationKind, request.NamespacedName))
+		return reconcile.Result{}, nil // The garbage collector deletes what an Application owns.
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	in, err := observe.ApplicationInputs(ctx, r.Client, application)
+	if err != nil {
+		return reconcile.Result{}, err // Without them, nothing that a status could say would be true.
+	}
+	plan, id := desired.Plan(in), desired.Identity(application)
+	applied, err := r.Applier.Apply(ctx, application, plan)
+	observed, observeErr := observe.Children(ctx, r.Client, application, id, plan, applied.Objects)
+	err = errors.Join(err, observeErr)
+
+	next := application.DeepCopy()
+	if !outcome.IsStale(err) {
+		next.Status = status.Application(in, status.Pass{
+			Observed: observed, Selector: id.SelectorString(), Err: err, Now: metav1.NewTime(r.Clock.Now()),
+		})
+		if reportErr := r.Reporter.Report(ctx, application, next, applied.Changes); reportErr != nil {
+			err = reportErr
+		}
+	}
+	r.Work.Passed(operatorcondition.Pass{
+		Object:      operatorcondition.ObjectOf(v1alpha1.ApplicationKind, request.NamespacedName),
+		CarriedOver: application.Status.ObservedGeneration == application.Generation,
+		Changes:     applied.Changes, Deployment: observed.Deployment,
+		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
+	})
+	r.Metrics.Reconciled(v1alpha1.ApplicationKind, err)
+	return outcome.Resolve(err)
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/operator-framework/api/crds"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/example/memcached-operator/operator/testing/cluster"
+)
+
+func TestAnImageThatIsNotNamedByDigestIsWarnedAbout(t *testing.T) {
+	for image, warned := range map[string]bool{digest: false, "memcached:1.6": true} {
+		var log bytes.Buffer
+		getenv := func(string) string { return image }
+		if got, err := memcachedImage(getenv, setUpLogging(&log)); got != image || err != nil {
+			t.Errorf("%s became %q, %v", image, got, err)
+		}
+		if strings.Contains(log.String(), "not named by digest") != warned {
+			t.Errorf("%s logs %q", image, log.String())
+		}
+	}
+}
+
+func TestOnlyOLMIsToldWhetherTheOperatorCanBeUpgraded(t *testing.T) {
+	pod := filepath.Join(t.TempDir(), "namespace")
+	if err := os.WriteFile(pod, []byte("operators\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nowhere := filepath.Join(t.TempDir(), "namespace")
+	for name, test := range map[string]struct {
+		condition, namespaceFile string
+		want                     types.NamespacedName
+		logs                     string
+	}{
+		"in a pod that OLM has made":   {condition: "op.v1", namespaceFile: pod, want: types.NamespacedName{Namespace: "operators", Name: "op.v1"}},
+		"in a pod of somebody else":    {namespaceFile: pod},
+		"outside a pod":                {namespaceFile: nowhere},
+		"outside a pod, but as in one": {condition: "op.v1", namespaceFile: nowhere, logs: "works only in a pod"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			getenv := func(key string) string { return map[string]string{"OPERATOR_CONDITION_NAME": test.condition}[key] }
+			if got := operatorCondition(getenv, test.namespaceFile, setUpLogging(&log)); got != test.want {
+				t.Errorf("it is %v, want %v", got, test.want)
+			}
+			if lines := strings.Count(log.String(), "\n"); !strings.Contains(log.String(), test.logs) || lines > 1 || lines > 0 && test.logs == "" {
+				t.Errorf("the log is %q", log.String())
+			}
+		})
+	}
+}
+
+// The whole manager, as OLM runs it: not ready before OLM has been told that the operator can be upgraded.
+func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
+	_, err := envtest.InstallCRDs(cluster.Config, envtest.CRDInstallOptions{
+		CRDs: []*apiextensionsv1.CustomResourceDefinition{crds.OperatorCondition()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := operatorsv2.AddToScheme(cluster.Scheme); err != nil {
+		t.Fatal(err)
+	}
+	condition := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "op.v1"}}
+	health := freeAddress(t)
+	mgr, err := wire(rest.CopyConfig(cluster.Config), options{
+		metricsAddress: "0", healthAddress: health, image: digest, logger: logr.Discard(),
+		operatorCondition: client.ObjectKeyFromObject(condition),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the manager ended with %v", err)
+		}
+	})
+	awaitProbe := func(path string, want int) {
+		cluster.Await(t, fmt.Sprintf("%s answers %d", path, want), func(context.Context) error {
+			response, _, err := get(t, "http://"+health+path, "")
+			if err == nil && response.StatusCode != want {
+				err = errors.New(response.Status)
+			}
+			return err
+		})
+	}
+	awaitProbe("/healthz", http.StatusOK)
+	awaitProbe("/readyz", http.StatusInternalServerError)
+	if err := cluster.Client.Create(t.Context(), condition); err != nil {
+		t.Fatal(err)
+	}
+	awaitProbe("/readyz", http.StatusOK)
+	if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(condition), condition); err != nil {
+		t.Fatal(err)
+	}
+	if !apimeta.IsStatusConditionTrue(condition.Spec.Conditions, operatorsv2.Upgradeable) {
+		t.Errorf("OLM has not been told: %+v", condition.Spec)
+	}
+	cluster.Await(t, "the metric says 1", func(context.Context) error {
+		families, err := ctrlmetrics.Registry.Gather()
+		for _, family := range families {
+			if family.GetName() == "memcached_operator_upgradeable" && family.GetMetric()[0].GetGauge().GetValue() == 1 {
+				return nil
+			}
+		}
+		return errors.Join(err, errors.New("no such metric, or another value"))
+	})
+}
