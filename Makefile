@@ -26,7 +26,7 @@ REGISTRY := localhost:5000
 OPERANDS := $(CACHE)/cluster/images.json
 STAGE_FLAGS :=
 LOCAL := cluster
-ENV = eval "$$($(CLUSTER) env)";
+ENV = env=$$($(CLUSTER) env); eval "$$env";
 MIRROR := $(CLUSTER) mirror --
 OPM_IMAGE := $(REGISTRY)/operator-framework/opm:latest
 SCORECARD_FLAGS := --untar-image $(REGISTRY)/operator-framework/scorecard-untar:latest --storage-image $(REGISTRY)/operator-framework/scorecard-storage:latest
@@ -39,9 +39,9 @@ export REGISTRY
 ##@ See it
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9 -]+:.*## / {sub(/:.*/, "", $$1); printf "  %-18s %s\n", $$1, $$2}' Makefile
-demo: stage ## install through OLM on a cluster, make a cache, store and read a key
+demo: stage ## install through OLM on a cluster, make and use a cache, run a web application
 	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/demo --kubectl $$kubectl --version $(VERSION) --manifests $(STAGE)/olm
-undemo: ## take away what demo and `kubectl apply -f olm/` brought, caches included
+undemo: ## take away what demo and `kubectl apply -f olm/` brought, applications and caches included
 	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/demo --kubectl $$kubectl --manifests olm --undo
 cluster: ## start the local Kubernetes with OLM (root), and print its KUBECONFIG
 	@$(CLUSTER) up
@@ -64,10 +64,10 @@ verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible 
 test: ## unit, golden and envtest tests; needs no root and no cluster
 	assets=$$($(CLUSTER) assets); KUBEBUILDER_ASSETS=$$assets go test ./...
 	go test -C hack/cluster ./...
-e2e: stage ## walk the tutorials on a cluster: OLM, operator-sdk, real memcached (RUN=Scorecard for one)
+e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Scorecard for one walk)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); \
-	E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} \
+	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} \
 	go test -tags=e2e -count=1 -timeout=40m -v -run '$(RUN)' ./olm/e2e
 scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
@@ -93,15 +93,15 @@ release: ## freeze the bundle of VERSION: pin digests, record source commit, add
 ##@ Without OLM
 # Caches go before their CRD: without it, Kubernetes' garbage collector cannot look up the owner
 # of what they own, and may leave it behind.
-DELETE_CACHES = if $$kubectl get crd memcacheds.cache.example.com >/dev/null 2>&1; then $$kubectl delete memcacheds --all --all-namespaces --cascade=foreground; fi
+DELETE_OPERANDS = for kind in applications.app.example.com memcacheds.cache.example.com; do if $$kubectl get crd $$kind >/dev/null 2>&1; then $$kubectl delete $$kind --all --all-namespaces --cascade=foreground; fi; done
 
 install: ## only the CRDs
 	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl apply --server-side -f -
-uninstall: ## remove the CRDs, and with them every cache
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_CACHES); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl delete --ignore-not-found -f -
+uninstall: ## remove the CRDs, and with them every application and cache
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_OPERANDS); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl delete --ignore-not-found -f -
 deploy: ## the operator as plain manifests, running IMG
 	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) $(addprefix --operands ,$(OPERANDS)) | $$kubectl apply --server-side -f -
-undeploy: ## remove what deploy brought, CRDs and caches included
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_CACHES); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) | $$kubectl delete --ignore-not-found -f -
+undeploy: ## remove what deploy brought, CRDs, applications and caches included
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_OPERANDS); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) | $$kubectl delete --ignore-not-found -f -
 
 .PHONY: $(shell sed -n 's/^\([a-z][a-z0-9 -]*\):.*/\1/p' Makefile)

@@ -1,5 +1,5 @@
 // Command demo shows the whole way of the operator on a cluster, step by step: it
-// installs it through OLM, creates a cache, stores a key in every pod and reads it back.
+// installs it through OLM, creates a cache, stores a key in every pod and reads it back, and runs a web application.
 // It leaves everything running, and ends with the commands to look around and to clean up.
 package main
 
@@ -19,10 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/olm/walk"
+	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 )
 
-// cache is the example that the tutorials use, in olm/samples.
-var cache = types.NamespacedName{Namespace: "default", Name: "example-memcached"}
+// cache is the example that the tutorials use, shop a web application with a cache of its own; both are in olm/samples.
+var (
+	cache = types.NamespacedName{Namespace: "default", Name: "example-memcached"}
+	shop  = types.NamespacedName{Namespace: "default", Name: "shop"}
+)
 
 const cacheSize = 3
 
@@ -52,11 +56,11 @@ func command() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&d.undo, "undo", false, "take the operator, its caches and its CRD away instead")
+	flags.BoolVar(&d.undo, "undo", false, "take the operator, its applications, caches and CRDs away instead")
 	flags.StringVar(&d.kubectl, "kubectl", "kubectl", "kubectl to use")
 	flags.StringVar(&d.version, "version", "", "version of the operator that the catalog's channel heads at, without the leading v")
 	flags.StringVar(&d.manifests, "manifests", "olm", "folder of the manifests that install the operator")
-	flags.StringVar(&d.samples, "samples", filepath.Join("olm", "samples"), "folder of the sample caches")
+	flags.StringVar(&d.samples, "samples", filepath.Join("olm", "samples"), "folder of the samples")
 	return cmd
 }
 
@@ -86,6 +90,7 @@ func (d *demo) run(ctx context.Context) error {
 		{"Create a cache of three pods", d.createCache},
 		{"The operator made a Deployment and reports on it", d.showCache},
 		{"Store a key in every pod and read it back", d.useCache},
+		{"Run a web application that is bound to a cache", d.runApplication},
 	}
 	for i, s := range steps {
 		start := time.Now()
@@ -97,7 +102,7 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	fmt.Fprintf(d.out, `
 Everything is left running. Look around:
-      kubectl get memcacheds,deployments,pods
+      kubectl get memcacheds,applications,deployments,services,pods
       kubectl patch memcached %s --type=merge -p '{"spec":{"size":2}}'
       kubectl get csv,subscription,installplan -n %s
 Take it away with `+"`make undemo`, and the local cluster with `make cluster-down`.\n", cache.Name, walk.Namespace)
@@ -144,6 +149,21 @@ func (d *demo) useCache(ctx context.Context) error {
 		d.say("%s   set greeting, get greeting -> %q", pod, value)
 	}
 	return nil
+}
+
+func (d *demo) runApplication(ctx context.Context) error {
+	if err := d.show(ctx, "apply", "-f", filepath.Join(d.samples, "application-with-cache.yaml"), "-n", shop.Namespace); err != nil {
+		return err
+	}
+	kind := appv1alpha1.GroupVersion.WithKind(appv1alpha1.ApplicationKind)
+	if err := d.cluster.WaitReadyResource(ctx, kind, shop, 2*time.Minute); err != nil {
+		return err
+	}
+	if err := d.show(ctx, "get", "application", shop.Name, "-n", shop.Namespace); err != nil {
+		return err
+	}
+	return d.show(ctx, "get", "deployment", shop.Name, "-n", shop.Namespace,
+		"-o", `jsonpath={.spec.template.spec.containers[0].env[?(@.name=="MEMCACHED_SERVERS")].value}`)
 }
 
 // show runs kubectl and prints the command and what it said.

@@ -97,6 +97,8 @@ func TestDeployWithoutOLM(t *testing.T) {
 	}))
 	contains(t, kubectl(ctx, t, "get", "service", "-n", walk.Namespace), "memcached-operator-controller-manager-metrics-service", "8443/TCP")
 	contains(t, kubectl(ctx, t, "get", "serviceaccount", "-n", walk.Namespace), "memcached-operator-controller-manager")
+	contains(t, kubectl(ctx, t, "get", "clusterroles,clusterrolebindings", "-o", "name"),
+		"clusterrole.rbac.authorization.k8s.io/memcached-operator", "clusterrolebinding.rbac.authorization.k8s.io/memcached-operator")
 	create(t, "example-memcached.yaml")
 	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)

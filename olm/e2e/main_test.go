@@ -1,6 +1,6 @@
 //go:build e2e
 
-// Package e2e walks the tutorials on a real cluster with a real OLM, through the files in
+// Package e2e walks the tutorials, and every upgrade, on a real cluster with a real OLM, through the files in
 // olm/, the Makefile and the unmodified operator-sdk. `make e2e` prepares everything that
 // the tests need and says in environment variables where it is.
 //
@@ -23,13 +23,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/example/memcached-operator/olm/e2e/fixture"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
 // suite is what `make e2e` prepared.
 var suite struct {
 	cluster   *walk.Cluster
-	root      string   // the checkout
+	local     bool   // the cluster is the disposable one of `make cluster`
+	root      string // the checkout
+	stage     *fixture.Stage
 	version   string   // the release under test, without the leading v
 	manifests string   // the folder that installs it: olm/, or a copy for another registry
 	bundle    string   // reference of its bundle image
@@ -67,6 +70,7 @@ func prepare() error {
 	if len(missing) > 0 {
 		return fmt.Errorf("%s not set: run `make e2e`, which sets them", strings.Join(missing, ", "))
 	}
+	suite.local = os.Getenv("E2E_LOCAL") != ""
 	suite.mirror = strings.Fields(os.Getenv("E2E_MIRROR"))
 	suite.scorecard = strings.Fields(os.Getenv("E2E_SCORECARD_FLAGS"))
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -79,42 +83,39 @@ func prepare() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	suite.cluster, err = walk.Connect(ctx, kubectl)
-	return err
+	if suite.cluster, err = walk.Connect(ctx, kubectl); err != nil || suite.local {
+		return err
+	}
+	return refuseUsed(ctx)
 }
 
-func readStage(file string) error {
-	raw, err := os.ReadFile(file)
+// refuseUsed keeps the tests, which take every cache and the operator away, from a cluster
+// of somebody's who uses them.
+func refuseUsed(ctx context.Context) error {
+	used, err := suite.cluster.InUse(ctx)
 	if err != nil {
-		return fmt.Errorf("E2E_STAGE: %w", err)
+		return err
 	}
-	var stage struct {
-		Versions []struct{ Version, BundleImage string }
+	if len(used) > 0 {
+		return fmt.Errorf("the tests would delete what this cluster has: %s; delete it yourself, or name another cluster in KUBECONFIG", strings.Join(used, ", "))
 	}
-	if err := json.Unmarshal(raw, &stage); err != nil {
-		return fmt.Errorf("E2E_STAGE %s: %w", file, err)
-	}
-	for _, staged := range stage.Versions {
-		if staged.Version == suite.version {
-			suite.bundle = inRegistry(staged.BundleImage)
-		}
-	}
-	if suite.bundle == "" {
-		return fmt.Errorf("E2E_STAGE %s has no version %s", file, suite.version)
-	}
-	suite.manifests = filepath.Join(filepath.Dir(file), "olm")
-	suite.bundleDir = filepath.Join(filepath.Dir(file), "bundles", "v"+suite.version)
 	return nil
 }
 
-// inRegistry is the reference under which this machine, too, can pull the image: only the
-// cluster's own container runtime knows the registry as a mirror of the official one.
-func inRegistry(image string) string {
-	if strings.HasPrefix(image, suite.registry+"/") {
-		return image
+// readStage finds out what was staged, and where.
+func readStage(file string) error {
+	var err error
+	if suite.stage, err = fixture.Open(file, suite.registry); err != nil {
+		return fmt.Errorf("E2E_STAGE: %w", err)
 	}
-	_, path, _ := strings.Cut(image, "/")
-	return suite.registry + "/" + path
+	staged := suite.stage.Find(suite.version)
+	if staged == nil {
+		return fmt.Errorf("E2E_STAGE %s has no version %s", file, suite.version)
+	}
+	suite.bundle = suite.stage.Pull(staged.BundleImage)
+	suite.manifests = filepath.Join(filepath.Dir(file), "olm")
+	suite.bundleDir = filepath.Join(filepath.Dir(file), "bundles", "v"+suite.version)
+	return nil
 }
 
 // fresh gives a test a cluster without the operator, and takes away at its end what it
@@ -179,6 +180,14 @@ func run(ctx context.Context, t *testing.T, name string, args ...string) string 
 	out, err := command(ctx, name, args...)
 	must(t, err)
 	return out
+}
+
+// kubernetesVersion is that of the cluster's API server.
+func kubernetesVersion(t *testing.T) string {
+	t.Helper()
+	var version struct{ GitVersion string }
+	must(t, json.Unmarshal([]byte(kubectl(t.Context(), t, "get", "--raw", "/version")), &version))
+	return version.GitVersion
 }
 
 func inDefault(name string) types.NamespacedName {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,6 +42,9 @@ func TestInstallThroughOLM(t *testing.T) {
 			return err
 		}))
 		contains(t, kubectl(ctx, t, "get", "csv", "-n", walk.Namespace), walk.CSVName(suite.version), "Succeeded")
+	})
+	t.Run("the operator reports that it can be upgraded", func(t *testing.T) {
+		must(t, suite.cluster.WaitReported(ctx, suite.version, metav1.ConditionTrue, time.Minute))
 	})
 	t.Run("a cache of three serves on every pod", servesOnEveryPod)
 	t.Run("a patch to three adds one pod and leaves the others alone", patchAddsOnePod)

@@ -17,8 +17,11 @@ import (
 // olmVersion is the OLM that the walks install, as its releases name it.
 const olmVersion = "0.46.0"
 
-// T8: the bundle passes every check that operator-sdk has, without a warning.
-func TestBundleValidates(t *testing.T) {
+// T8: the bundle is composed, built and pushed, and passes every check that operator-sdk
+// has without a warning.
+func TestBundle(t *testing.T) {
+	image := "BUNDLE_IMG=" + suite.registry + "/example/memcached-operator-bundle:walk"
+	contains(t, run(t.Context(), t, "make", "bundle", "bundle-build", "bundle-push", image), "memcached-operator-bundle:walk")
 	out := run(t.Context(), t, suite.sdk, "bundle", "validate", suite.bundleDir, "--select-optional", "suite=operatorframework")
 	contains(t, out, "All validation tests have completed successfully")
 	if strings.Contains(strings.ToLower(out), "warning") {
@@ -30,7 +33,8 @@ func TestBundleValidates(t *testing.T) {
 func TestRunBundle(t *testing.T) {
 	ctx := fresh(t)
 	reinstallOLM(ctx, t)
-	namespace := sdkNamespace(ctx, t)
+	const namespace = "walk-run-bundle"
+	sdkNamespace(ctx, t, namespace)
 
 	out := run(ctx, t, suite.sdk, "run", "bundle", suite.bundle, "--namespace", namespace, "--index-image", suite.opm, "--timeout", "5m")
 	contains(t, out, "OLM has successfully installed", walk.CSVName(suite.version))
@@ -57,25 +61,56 @@ func TestRunBundle(t *testing.T) {
 	}))
 }
 
-// reinstallOLM takes OLM away and brings it back with operator-sdk, as a newcomer does.
+// reinstallOLM takes OLM away and brings it back with operator-sdk, as a newcomer does. A
+// cluster of somebody's keeps the OLM it has: other operators live by it.
 func reinstallOLM(ctx context.Context, t *testing.T) {
 	t.Helper()
+	if !suite.local {
+		return
+	}
 	sdk := func(args ...string) string {
 		words := slices.Concat(suite.mirror, []string{suite.sdk}, args)
 		return run(ctx, t, words[0], words[1:]...)
 	}
 	sdk("olm", "uninstall", "--version", olmVersion, "--timeout", "5m")
+	if left := kubectl(ctx, t, "get", "crds,namespaces", "-o", "name"); strings.Contains(left, "operators.coreos.com") || strings.Contains(left, "namespace/olm") {
+		t.Errorf("after `olm uninstall` there are still:\n%s", left)
+	}
 	contains(t, sdk("olm", "install", "--version", olmVersion, "--timeout", "5m"), "Successfully installed OLM")
 }
 
 // sdkNamespace makes a namespace for run bundle, whose registry pod is not restricted.
-func sdkNamespace(ctx context.Context, t *testing.T) string {
+func sdkNamespace(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
-	const name = "walk-run-bundle"
 	kubectl(ctx, t, "create", "namespace", name)
 	kubectl(ctx, t, "label", "namespace", name, "pod-security.kubernetes.io/enforce=baseline")
-	t.Cleanup(func() { kubectl(context.Background(), t, "delete", "namespace", name, "--timeout=2m") })
-	return name
+	t.Cleanup(func() {
+		kubectl(context.Background(), t, "delete", "namespace", name, "--ignore-not-found", "--timeout=2m")
+	})
+}
+
+// T12: operator-sdk brings a release and upgrades it. Its catalog is one of its own making:
+// what our channels offer is for TestEveryUpgradeGoesUnnoticed.
+func TestRunBundleUpgrade(t *testing.T) {
+	from, to := upgradeToTest(t)
+	ctx := fresh(t)
+	sdkNamespace(ctx, t, walk.Namespace)
+	bundle := func(version string) string { return suite.stage.Pull(suite.stage.Find(version).BundleImage) }
+
+	run(ctx, t, suite.sdk, "run", "bundle", bundle(from), "--namespace", walk.Namespace, "--index-image", suite.opm, "--timeout", "5m")
+	u := newUsers(t, from)
+	out := run(ctx, t, suite.sdk, "run", "bundle-upgrade", bundle(to), "--namespace", walk.Namespace, "--timeout", "5m")
+	contains(t, out, "Successfully upgraded to", walk.CSVName(to))
+	must(t, walk.Within(ctx, time.Minute, "the version before to be gone", func(ctx context.Context) error {
+		versions, err := suite.cluster.Versions(ctx)
+		if err == nil && (len(versions) != 1 || versions[0].Name != walk.CSVName(to)) {
+			err = fmt.Errorf("there are %d versions", len(versions))
+		}
+		return err
+	}))
+	contains(t, kubectl(ctx, t, "get", "csv", "-n", walk.Namespace), walk.CSVName(to), "Succeeded")
+	u.lookedAfter(to)
+	u.untouched("run bundle-upgrade")
 }
 
 // T13: every scorecard test passes, our own walk on the running operator included.

@@ -3,6 +3,7 @@ package walk
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -22,9 +25,26 @@ const (
 	Package = "memcached-operator"
 	// MemcachedCRD is the name of the CRD of the Memcached kind.
 	MemcachedCRD = "memcacheds.cache.example.com"
+	// ApplicationCRD is the name of the CRD of the Application kind, which there is from version 0.2.0 on.
+	ApplicationCRD = "applications.app.example.com"
 )
 
-// Install applies every manifest of the folder, as `kubectl apply -f olm/` does.
+// Leftovers is what OLM leaves on the cluster when the Subscription, the versions, the
+// resources, their definitions and the manifests are deleted: roles for people, which came
+// with the bundle, and OLM's own note that there was such an operator. The lines are those
+// of Inventory. None of it does anything.
+var Leftovers = []string{
+	"clusterroles.rbac.authorization.k8s.io memcached-operator-application-editor-role",
+	"clusterroles.rbac.authorization.k8s.io memcached-operator-application-viewer-role",
+	"clusterroles.rbac.authorization.k8s.io memcached-operator-memcached-editor-role",
+	"clusterroles.rbac.authorization.k8s.io memcached-operator-memcached-viewer-role",
+	"clusterroles.rbac.authorization.k8s.io memcached-operator-metrics-reader",
+	"operators.operators.coreos.com " + Package + "." + Namespace,
+}
+
+// Install applies every manifest of the folder, as `kubectl apply -f olm/` does; the
+// Subscription last, when the catalog is served. For one that was deleted a short time ago
+// under this name, OLM would still decide by what it remembers of it.
 func (c *Cluster) Install(ctx context.Context, folder string) error {
 	err := c.Client.List(ctx, &operatorsv1alpha1.CatalogSourceList{}, client.Limit(1))
 	if meta.IsNoMatchError(err) {
@@ -33,8 +53,44 @@ func (c *Cluster) Install(ctx context.Context, folder string) error {
 	if err != nil {
 		return fmt.Errorf("look for OLM: %w", err)
 	}
+	if err := c.installCatalog(ctx, folder); err != nil {
+		return err
+	}
 	_, err = c.Kubectl(ctx, "apply", "-f", folder)
 	return err
+}
+
+// installCatalog applies every manifest but the Subscription, and waits for the catalog.
+func (c *Cluster) installCatalog(ctx context.Context, folder string) error {
+	_, others, err := manifests(folder)
+	if err != nil {
+		return err
+	}
+	for _, file := range others {
+		if _, err := c.Kubectl(ctx, "apply", "-f", file); err != nil {
+			return err
+		}
+	}
+	return c.WaitCatalog(ctx, Package, 3*time.Minute)
+}
+
+// manifests are the file of the Subscription, and the others in the folder.
+func manifests(folder string) (subscription string, others []string, err error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return "", nil, fmt.Errorf("list the manifests in %s: %w", folder, err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "subscription.yaml") {
+			subscription = file
+		} else {
+			others = append(others, file)
+		}
+	}
+	if subscription == "" {
+		return "", nil, fmt.Errorf("the folder %s has no …subscription.yaml", folder)
+	}
+	return subscription, others, nil
 }
 
 // WaitInstalled waits until the Subscription has installed the CSV of this version
@@ -80,6 +136,37 @@ func failing(conditions []operatorsv1alpha1.SubscriptionCondition) string {
 	return out
 }
 
+// InUse names the caches, the applications and the installed versions of the operator that
+// are on the cluster. It is empty on a cluster that knows none of these kinds.
+func (c *Cluster) InUse(ctx context.Context) ([]string, error) {
+	var used []string
+	for what, kind := range map[string]schema.GroupVersionKind{
+		"cache":       {Group: "cache.example.com", Version: "v1alpha1", Kind: "MemcachedList"},
+		"application": {Group: "app.example.com", Version: "v1alpha1", Kind: "ApplicationList"},
+	} {
+		objects := &metav1.PartialObjectMetadataList{}
+		objects.SetGroupVersionKind(kind)
+		if err := c.Client.List(ctx, objects); err != nil && !meta.IsNoMatchError(err) {
+			return nil, fmt.Errorf("look for what the operator looks after: %w", err)
+		}
+		for _, object := range objects.Items {
+			used = append(used, fmt.Sprintf("%s %s/%s", what, object.Namespace, object.Name))
+		}
+	}
+	var csvs operatorsv1alpha1.ClusterServiceVersionList
+	if err := c.Client.List(ctx, &csvs); err != nil && !meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("look for installed operators: %w", err)
+	}
+	for _, csv := range csvs.Items {
+		// OLM copies a CSV that serves all namespaces into each of them.
+		if strings.HasPrefix(csv.Name, Package+".") && !csv.IsCopied() {
+			used = append(used, fmt.Sprintf("operator %s/%s", csv.Namespace, csv.Name))
+		}
+	}
+	slices.Sort(used)
+	return used, nil
+}
+
 // Delete runs kubectl delete with args. What is not there, objects or their whole kind, is
 // no error.
 func (c *Cluster) Delete(ctx context.Context, args ...string) error {
@@ -98,21 +185,26 @@ func isGone(err error) bool {
 }
 
 // Uninstall takes away what Install and the operator brought, in the order that the
-// README gives: caches, Subscription, CSVs, then the rest of the folder and the CRD. The
-// caches go first, and with what they own: once their kind is gone, Kubernetes' garbage
-// collector cannot look up the owner of what is left.
+// README gives: applications and caches, Subscription, CSVs, then the rest of the folder,
+// the CRDs and what OLM leaves. The resources go first, and with what they own: once their
+// kind is gone, Kubernetes' garbage collector cannot look up the owner of what is left.
 // What is not there is no error.
 func (c *Cluster) Uninstall(ctx context.Context, folder string) error {
+	if err := c.DeleteResources(ctx); err != nil {
+		return err
+	}
 	for _, args := range [][]string{
-		{"memcacheds", "--all", "--all-namespaces", "--cascade=foreground", "--timeout=60s"},
 		{"subscriptions.operators.coreos.com", "--all", "-n", Namespace},
 		{"clusterserviceversions", "--all", "-n", Namespace, "--timeout=60s"},
 		{"-f", folder, "--timeout=120s"},
-		{"crd", MemcachedCRD, "--timeout=60s"},
+		{"crd", ApplicationCRD, MemcachedCRD, "--timeout=60s"},
 	} {
 		if err := c.Delete(ctx, args...); err != nil {
 			return err
 		}
+	}
+	if err := c.DeleteLeftovers(ctx); err != nil {
+		return err
 	}
 	return Within(ctx, 2*time.Minute, "namespace "+Namespace+" to go", func(ctx context.Context) error {
 		var namespace corev1.Namespace
@@ -122,4 +214,30 @@ func (c *Cluster) Uninstall(ctx context.Context, folder string) error {
 		}
 		return fmt.Errorf("still there: %v", namespace.Status.Conditions)
 	})
+}
+
+// DeleteResources deletes every application and cache of the cluster, and waits until what
+// they own is gone.
+func (c *Cluster) DeleteResources(ctx context.Context) error {
+	for _, kind := range []string{ApplicationCRD, MemcachedCRD} {
+		if err := c.Delete(ctx, kind, "--all", "--all-namespaces", "--cascade=foreground", "--timeout=60s"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteLeftovers deletes the Leftovers.
+func (c *Cluster) DeleteLeftovers(ctx context.Context) error {
+	names := map[string][]string{}
+	for _, line := range Leftovers {
+		kind, name, _ := strings.Cut(line, " ")
+		names[kind] = append(names[kind], name)
+	}
+	for kind, names := range names {
+		if err := c.Delete(ctx, append([]string{kind}, names...)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,0 +1,162 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/example/memcached-operator/olm/e2e/load"
+	"github.com/example/memcached-operator/olm/walk"
+	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
+)
+
+// sampleApplication is the Application of the tutorial.
+const sampleApplication = "application-sample"
+
+// makeApplication applies an Application and deletes it, with everything it owns, when the test ends.
+func makeApplication(t *testing.T, namespace, name, spec string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "application.json")
+	must(t, os.WriteFile(file, fmt.Appendf(nil, `{"apiVersion":"app.example.com/v1alpha1","kind":"Application","metadata":{"namespace":%q,"name":%q},"spec":%s}`,
+		namespace, name, spec), 0o600))
+	kubectl(t.Context(), t, "apply", "-f", file)
+	t.Cleanup(func() { takeAway(t, namespace, name) })
+}
+
+// makeSample applies the Application of the tutorial and deletes it, with everything it owns, when the test ends.
+func makeSample(t *testing.T) {
+	t.Helper()
+	kubectl(t.Context(), t, "apply", "-n", "default", "-f", sample("app_v1alpha1_application.yaml"))
+	t.Cleanup(func() { takeAway(t, "default", sampleApplication) })
+}
+
+func takeAway(t *testing.T, namespace, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	must(t, suite.cluster.Delete(ctx, "application", name, "-n", namespace, "--cascade=foreground", "--timeout=90s"))
+}
+
+// startVisitor runs a pod that asks for the page at url all the time. The function it returns says what has come of the
+// requests since its last call.
+func startVisitor(t *testing.T, image, url string) func(*testing.T) load.Counts {
+	t.Helper()
+	const name = "visitor"
+	kubectl(t.Context(), t, "run", name, "-n", "default", "--image="+image, "--restart=Never", "--", "visit", url)
+	t.Cleanup(func() {
+		kubectl(context.Background(), t, "delete", "pod", name, "-n", "default", "--ignore-not-found", "--timeout=1m")
+	})
+	kubectl(t.Context(), t, "wait", "pod/"+name, "-n", "default", "--for=condition=Ready", "--timeout=1m")
+	return func(t *testing.T) load.Counts {
+		t.Helper()
+		var counts load.Counts
+		must(t, json.Unmarshal([]byte(kubectl(t.Context(), t, "get", "--raw", "/api/v1/namespaces/default/pods/"+name+":8080/proxy/counts")), &counts))
+		return counts
+	}
+}
+
+// servicePath leads through the API server to an Application's page, from wherever this runs.
+func servicePath(namespace, name string) string {
+	return fmt.Sprintf("/api/v1/namespaces/%s/services/%s:8080/proxy/", namespace, name)
+}
+
+func visit(t *testing.T, name string) page {
+	t.Helper()
+	var got page
+	must(t, json.Unmarshal([]byte(kubectl(t.Context(), t, "get", "--raw", servicePath("default", name))), &got))
+	return got
+}
+
+func patchSpec(t *testing.T, name, spec string) {
+	t.Helper()
+	kubectl(t.Context(), t, "patch", "application", name, "-n", "default", "--type=merge", "-p", `{"spec":`+spec+`}`)
+}
+
+func condition(t *testing.T, namespace, name, kind string) string {
+	t.Helper()
+	return kubectl(t.Context(), t, "get", "application", name, "-n", namespace, "-o", fmt.Sprintf(`jsonpath={.status.conditions[?(@.type==%q)].status}`, kind))
+}
+
+// waitReady waits until the Application is ready as it is specified now.
+func waitReady(t *testing.T, namespace, name string) {
+	t.Helper()
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	must(t, suite.cluster.WaitReadyResource(t.Context(), appv1alpha1.GroupVersion.WithKind(appv1alpha1.ApplicationKind), key, 2*time.Minute))
+}
+
+// waitReason waits until the Application is not ready for this reason.
+func waitReason(t *testing.T, namespace, name, reason string) {
+	t.Helper()
+	must(t, walk.Within(t.Context(), time.Minute, "application "+name+" to say "+reason, func(ctx context.Context) error {
+		state, err := suite.cluster.Kubectl(ctx, "get", "application", name, "-n", namespace, "-o",
+			`jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.reason}{end}`)
+		if err == nil && state != "False "+reason {
+			err = fmt.Errorf("condition Ready is %q", state)
+		}
+		return err
+	}))
+}
+
+// waitRollout waits for the Deployment of an Application that is not ready for another reason.
+func waitRollout(t *testing.T, namespace, name string) {
+	t.Helper()
+	kubectl(t.Context(), t, "rollout", "status", "deployment/"+name, "-n", namespace, "--timeout=2m")
+}
+
+// waitFor waits until a field of the sample Application, or of what it owns, has a value.
+func waitFor(t *testing.T, what, want, kind, path string) {
+	t.Helper()
+	must(t, walk.Within(t.Context(), time.Minute, what, func(ctx context.Context) error {
+		got, err := suite.cluster.Kubectl(ctx, "get", kind, sampleApplication, "-n", "default", "-o", path)
+		if err == nil && got != want {
+			err = fmt.Errorf("it is %q, want %q", got, want)
+		}
+		return err
+	}))
+}
+
+// instance selects the pods of an Application.
+func instance(name string) string {
+	return "app.kubernetes.io/managed-by=memcached-operator,app.kubernetes.io/instance=" + name
+}
+
+// waitGone waits until nothing of these kinds is left of the Application.
+func waitGone(t *testing.T, namespace, name string, kinds ...string) {
+	t.Helper()
+	must(t, walk.Within(t.Context(), 90*time.Second, strings.Join(kinds, ", ")+" of "+name+" to go", func(ctx context.Context) error {
+		left, err := suite.cluster.Kubectl(ctx, "get", strings.Join(kinds, ","), "-n", namespace, "-l", instance(name), "-o", "name")
+		if err == nil && left != "" {
+			err = errors.New("still there: " + strings.Join(strings.Fields(left), ", "))
+		}
+		return err
+	}))
+}
+
+// waitPods waits until the Application has so many pods, none of them on its way out.
+func waitPods(t *testing.T, namespace, name string, n int) {
+	t.Helper()
+	must(t, walk.Within(t.Context(), time.Minute, "the replaced pods to go", func(ctx context.Context) error {
+		pods, err := suite.cluster.Kubectl(ctx, "get", "pods", "-n", namespace, "-l", instance(name), "-o", "name")
+		if err == nil && len(strings.Fields(pods)) != n {
+			err = fmt.Errorf("there are %v", strings.Fields(pods))
+		}
+		return err
+	}))
+}
+
+// podsOf lists the pods of an Application in the namespace default, one a line: UID and number of restarts.
+func podsOf(t *testing.T, name string) string {
+	t.Helper()
+	return kubectl(t.Context(), t, "get", "pods", "-n", "default", "-l", instance(name), "--sort-by=.metadata.uid",
+		"-o", `jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[*].restartCount}{"\n"}{end}`)
+}

@@ -1,0 +1,250 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/olm/e2e/load"
+	"github.com/example/memcached-operator/olm/e2e/report"
+	"github.com/example/memcached-operator/olm/e2e/state"
+	"github.com/example/memcached-operator/olm/walk"
+)
+
+// itemsPerPod are stored in every cache pod before an upgrade, and looked for afterwards.
+const itemsPerPod = 100
+
+// users are people who have resources of every kind that the operator looks after, and use
+// them all the time. Whatever happens to the operator must not concern them.
+type users struct {
+	t      *testing.T
+	kinds  []schema.GroupVersionKind // of all resources that they have
+	caches map[types.UID]*load.Memcached
+	load   *load.Load
+	before *state.State
+}
+
+// newUsers begin with the examples of the installed version and the cache of three pods of
+// the tutorials, which every version can have.
+func newUsers(t *testing.T, version string) *users {
+	t.Helper()
+	u := &users{t: t}
+	kubectl(t.Context(), t, "apply", "-n", "default", "-f", sample("example-memcached.yaml"))
+	_, err := suite.cluster.WaitReady(t.Context(), inDefault("example-memcached"), 3, 2*time.Minute)
+	must(t, err)
+	u.offer(version)
+	t.Cleanup(func() {
+		if u.load != nil {
+			must(t, u.load.Stop())
+		}
+	})
+	return u
+}
+
+// offer makes the examples of the kinds that users do not have yet, and uses everything
+// from then on.
+func (u *users) offer(version string) {
+	u.t.Helper()
+	ctx := u.t.Context()
+	offer, err := suite.cluster.Offer(ctx, version)
+	must(u.t, err)
+	for _, example := range offer.Examples {
+		kind := example.GroupVersionKind()
+		if slices.Contains(u.kinds, kind) {
+			continue
+		}
+		u.kinds = append(u.kinds, kind)
+		example.SetNamespace("default")
+		must(u.t, suite.cluster.Client.Create(ctx, &example))
+		must(u.t, suite.cluster.WaitReadyResource(ctx, kind, client.ObjectKeyFromObject(&example), 3*time.Minute))
+	}
+	u.use()
+}
+
+// use stores items in all cache pods and begins to ask every pod, anew if it was asked before.
+func (u *users) use() {
+	u.t.Helper()
+	if u.load != nil {
+		must(u.t, u.load.Stop())
+	}
+	var pods corev1.PodList
+	must(u.t, suite.cluster.Client.List(u.t.Context(), &pods, client.MatchingLabels{"app.kubernetes.io/managed-by": "memcached-operator"}))
+	u.caches = map[types.UID]*load.Memcached{}
+	var servers []load.Server
+	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
+		if pod.Labels["app.kubernetes.io/name"] == "memcached" {
+			server := load.NewMemcached(pod.Name, u.address(pod, 11211))
+			must(u.t, server.Store(itemsPerPod))
+			u.caches[pod.UID] = server
+			servers = append(servers, server)
+			continue
+		}
+		port := 8080
+		if ports := pod.Spec.Containers[0].Ports; len(ports) > 0 {
+			port = int(ports[0].ContainerPort)
+		}
+		servers = append(servers, load.NewWeb(pod.Name, "http://"+u.address(pod, port)+"/"))
+	}
+	servers = append(servers, u.services()...)
+	if len(u.caches) < 5 {
+		u.t.Fatalf("%d cache pods are there, want five of two caches at least", len(u.caches))
+	}
+	u.load = load.Start(servers)
+	u.remember()
+}
+
+// services are what users of applications ask: the Services in front of the pods. Only the
+// local cluster's can be reached from this machine.
+func (u *users) services() []load.Server {
+	u.t.Helper()
+	var services corev1.ServiceList
+	must(u.t, suite.cluster.Client.List(u.t.Context(), &services, client.MatchingLabels{"app.kubernetes.io/managed-by": "memcached-operator"}))
+	var servers []load.Server
+	for _, service := range services.Items {
+		if address := service.Spec.ClusterIP; suite.local && address != corev1.ClusterIPNone {
+			port := strconv.Itoa(int(service.Spec.Ports[0].Port))
+			servers = append(servers, load.NewWeb("service "+service.Name, "http://"+net.JoinHostPort(address, port)+"/"))
+		}
+	}
+	return servers
+}
+
+// remember takes what there is now for what there has to be.
+func (u *users) remember() {
+	u.t.Helper()
+	var err error
+	u.before, err = state.Take(u.t.Context(), suite.cluster.Client, u.kinds)
+	must(u.t, err)
+	u.load.Counts()
+}
+
+// notice is what users have noticed since remember, the time of the upgrade left out.
+func (u *users) notice() report.Step {
+	u.t.Helper()
+	ctx := u.t.Context()
+	step := report.Step{Items: len(u.caches) * itemsPerPod, Pods: len(u.before.Pods), Resources: len(u.before.Resources)}
+	for _, server := range u.caches {
+		missing, err := server.Missing(itemsPerPod)
+		if err != nil {
+			u.t.Logf("items are lost: %v", err)
+		}
+		step.Lost += missing
+	}
+	after, err := state.Take(ctx, suite.cluster.Client, u.kinds)
+	must(u.t, err)
+	changes := u.before.Compare(after)
+	step.Recreated, step.Restarted, step.Changed, step.Templates = changes.Recreated(), changes.Restarts, len(changes.Resources), len(changes.Templates)
+	counts := u.load.Counts()
+	step.Requests, step.Failed, step.Slowest = counts.Requests, counts.Failed, counts.Slowest
+	if !step.Harmless() {
+		u.t.Logf("noticed: %+v, failures: %v", changes, counts.Failures)
+		for _, name := range changes.Resources {
+			u.t.Logf("%s (-before +after):\n%s", name, cmp.Diff(u.before.Resources[name], after.Resources[name]))
+		}
+		for _, name := range changes.Templates {
+			u.t.Logf("pod template of %s (-before +after):\n%s", name, cmp.Diff(u.before.Templates[name], after.Templates[name]))
+		}
+	}
+	return step
+}
+
+// untouched fails the test if users have noticed anything since they were last asked.
+func (u *users) untouched(what string) {
+	u.t.Helper()
+	if step := u.notice(); !step.Harmless() {
+		u.t.Errorf("%s was noticed: %+v", what, step)
+	} else {
+		u.t.Logf("%s: %d requests, none failed, the slowest took %s; %d items and %d pods are as they were", what, step.Requests, step.Slowest.Round(time.Millisecond), step.Items, step.Pods)
+	}
+}
+
+// lookedAfter waits until the operator that runs now, of this version, has looked at every
+// resource of its kinds, had nothing more to do, and calls all of them ready.
+func (u *users) lookedAfter(version string) {
+	u.t.Helper()
+	ctx := u.t.Context()
+	offer, err := suite.cluster.Offer(ctx, version)
+	must(u.t, err)
+	reader := newMetricsReader(u.t)
+	for _, kind := range offer.Kinds {
+		resources := u.resources(kind)
+		must(u.t, walk.Within(ctx, 2*time.Minute, "version "+version+" to look at every "+kind.Kind, func(ctx context.Context) error {
+			pod, err := onlyOperatorPod(ctx)
+			if err != nil {
+				return err
+			}
+			metrics, err := reader.read(ctx, pod)
+			if err != nil {
+				return err
+			}
+			return idle(metrics, strings.ToLower(kind.Kind), len(resources))
+		}))
+		for _, key := range resources {
+			must(u.t, suite.cluster.WaitReadyResource(ctx, kind, key, time.Minute))
+		}
+	}
+}
+
+// resources are what users have of a kind.
+func (u *users) resources(kind schema.GroupVersionKind) []types.NamespacedName {
+	u.t.Helper()
+	var resources unstructured.UnstructuredList
+	resources.SetGroupVersionKind(kind)
+	must(u.t, suite.cluster.Client.List(u.t.Context(), &resources))
+	var keys []types.NamespacedName
+	for _, resource := range resources.Items {
+		keys = append(keys, client.ObjectKeyFromObject(&resource))
+	}
+	return keys
+}
+
+// idle returns what a controller has still to do before it has looked at n resources.
+func idle(metrics metrics, controller string, n int) error {
+	var missing []error
+	if got := metrics.sum("controller_runtime_reconcile_total", `controller="`+controller+`"`); got < float64(n) {
+		missing = append(missing, fmt.Errorf("%s: %v of %d resources looked at", controller, got, n))
+	}
+	for _, busy := range []string{"workqueue_depth", "controller_runtime_active_workers"} {
+		if got := metrics.sum(busy, `controller="`+controller+`"`); got > 0 {
+			missing = append(missing, fmt.Errorf("%s: %s is %v", controller, busy, got))
+		}
+	}
+	return errors.Join(missing...)
+}
+
+// address is that of a port of a pod, until the test ends.
+func (u *users) address(pod corev1.Pod, port int) string {
+	u.t.Helper()
+	address, stop, err := reach(u.t.Context(), &pod, port)
+	must(u.t, err)
+	u.t.Cleanup(stop)
+	return address
+}
+
+// reach is the address (host:port) of a port of a pod. On the local cluster this machine is
+// the pod's node, and nothing lies between. On another, the API server forwards; should it
+// stop to do so, requests fail and are counted, for nothing forwards anew.
+func reach(ctx context.Context, pod *corev1.Pod, port int) (address string, stop func(), err error) {
+	if suite.local {
+		return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port)), func() {}, nil
+	}
+	return suite.cluster.Forward(ctx, client.ObjectKeyFromObject(pod), port)
+}

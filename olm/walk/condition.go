@@ -1,0 +1,78 @@
+package walk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Condition reads the OperatorCondition of a version.
+func (c *Cluster) Condition(ctx context.Context, version string) (*operatorsv2.OperatorCondition, error) {
+	var condition operatorsv2.OperatorCondition
+	if err := c.Client.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: CSVName(version)}, &condition); err != nil {
+		return nil, fmt.Errorf("read the OperatorCondition of %s: %w", version, err)
+	}
+	return &condition, nil
+}
+
+// Report says in the OperatorCondition of a version, as its operator would, whether it can be upgraded, and waits until OLM
+// has taken note.
+func (c *Cluster) Report(ctx context.Context, version string, upgradeable metav1.ConditionStatus, reason, message string) error {
+	condition, err := c.Condition(ctx, version)
+	if err != nil {
+		return err
+	}
+	before := condition.DeepCopy()
+	meta.SetStatusCondition(&condition.Spec.Conditions, upgradeableCondition(upgradeable, reason, message))
+	if err := c.Client.Patch(ctx, condition, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("write the OperatorCondition of %s: %w", version, err)
+	}
+	return c.WaitReported(ctx, version, upgradeable, time.Minute)
+}
+
+// WaitReported waits until OLM has taken note of what the operator of the version reports, and that is the given status.
+func (c *Cluster) WaitReported(ctx context.Context, version string, upgradeable metav1.ConditionStatus, d time.Duration) error {
+	what := fmt.Sprintf("%s to report %s=%s", CSVName(version), operatorsv2.Upgradeable, upgradeable)
+	return Within(ctx, d, what, func(ctx context.Context) error {
+		condition, err := c.Condition(ctx, version)
+		if err != nil {
+			return err
+		}
+		spec := meta.FindStatusCondition(condition.Spec.Conditions, operatorsv2.Upgradeable)
+		status := meta.FindStatusCondition(condition.Status.Conditions, operatorsv2.Upgradeable)
+		switch {
+		case spec == nil:
+			return errors.New("spec has no such condition")
+		case status == nil || status.ObservedGeneration != condition.Generation:
+			return errors.New("OLM has not taken note of it")
+		case spec.Status != upgradeable || status.Status != upgradeable:
+			return fmt.Errorf("it is %s in spec (%s), %s in status", spec.Status, spec.Message, status.Status)
+		}
+		return nil
+	})
+}
+
+// Override lets a version be upgraded whatever its operator reports, as an administrator may.
+func (c *Cluster) Override(ctx context.Context, version, message string) error {
+	condition, err := c.Condition(ctx, version)
+	if err != nil {
+		return err
+	}
+	before := condition.DeepCopy()
+	meta.SetStatusCondition(&condition.Spec.Overrides, upgradeableCondition(metav1.ConditionTrue, "Overridden", message))
+	if err := c.Client.Patch(ctx, condition, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("override the OperatorCondition of %s: %w", version, err)
+	}
+	return nil
+}
+
+func upgradeableCondition(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: operatorsv2.Upgradeable, Status: status, Reason: reason, Message: message}
+}
