@@ -195,7 +195,7 @@ func operatorIsNotRepaired(ctx context.Context, t *testing.T) {
 		return err
 	})
 	if err == nil {
-		t.Error("OLM has repaired it: say so in the design, the README and here")
+		t.Error("OLM has repaired it: say so in olm/README.md and here")
 	} else if !strings.Contains(err.Error(), "it is gone") {
 		t.Error(err)
 	}

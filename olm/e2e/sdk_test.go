@@ -49,7 +49,7 @@ func TestRunBundle(t *testing.T) {
 	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
 
-	// cleanup deletes the CRD, so the caches have to be gone before, as the README says.
+	// cleanup deletes the CRD, so the caches have to be gone before, as olm/README.md says.
 	kubectl(ctx, t, "delete", "memcacheds", "--all", "-n", "default", "--cascade=foreground", "--timeout=60s")
 	run(ctx, t, suite.sdk, "cleanup", walk.Package, "--namespace", namespace, "--delete-all", "--timeout", "2m")
 	must(t, walk.Within(ctx, time.Minute, "the operator to be gone", func(ctx context.Context) error {
