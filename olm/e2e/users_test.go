@@ -107,8 +107,22 @@ func (u *users) use() {
 	if len(u.caches) < 5 {
 		u.t.Fatalf("%d cache pods are there, want five of two caches at least", len(u.caches))
 	}
+	for _, server := range servers {
+		u.answers(server)
+	}
 	u.load = load.Start(servers)
 	u.remember()
+}
+
+// answers waits for the first answer of a server: the network learns of a new Service a
+// moment after its pods are ready. From then on every request counts.
+func (u *users) answers(server load.Server) {
+	u.t.Helper()
+	must(u.t, walk.Within(u.t.Context(), 30*time.Second, server.Name()+" to answer", func(ctx context.Context) error {
+		var failed error
+		server.Ask(ctx, func(err error) { failed = errors.Join(failed, err) })
+		return failed
+	}))
 }
 
 // services are what users of applications ask: the Services in front of the pods. Only the
