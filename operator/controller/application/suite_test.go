@@ -3,7 +3,9 @@ package application_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -176,6 +178,11 @@ func (s *story) children(name string) map[string]client.Object {
 		"Ingress":             named[networkingv1.Ingress](s, name),
 		"PodDisruptionBudget": named[policyv1.PodDisruptionBudget](s, name),
 	}
+}
+
+// everything returns an Application with its children.
+func (s *story) everything(name string) []client.Object {
+	return append(slices.Collect(maps.Values(s.children(name))), s.application(name))
 }
 
 // sample is what the tutorial creates.

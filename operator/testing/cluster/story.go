@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -127,6 +128,38 @@ func (s *Story) Reconciles() float64 {
 		}
 	}
 	return total
+}
+
+// AssertQuiet makes things happen that concern nobody, by touching the given objects, waits until the operator has looked
+// at them, and fails if it changed or read live anything.
+//
+// A pass that began with an older copy of an object, just before, may still try to write what is written already. It is
+// refused and changes nothing, and the next pass knows better: one such try is not held against the operator.
+func (s *Story) AssertQuiet(objects ...client.Object) {
+	s.Helper()
+	traffic := s.Operator.Traffic
+	changes, writes, reads := len(traffic.Changes()), len(traffic.Writes()), len(traffic.LiveReads())
+	before := s.Reconciles()
+	for round := range 2 {
+		for _, object := range objects {
+			s.Edit(object, fmt.Sprintf(`{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, round))
+		}
+		s.Await("another reconcile", func(context.Context) error {
+			if s.Reconciles() <= before+float64(round) {
+				return errors.New("none yet")
+			}
+			return nil
+		})
+	}
+	if now := traffic.Changes(); len(now) != changes {
+		s.Errorf("writes although nothing had to change: %v", now[changes:])
+	}
+	if now := traffic.Writes(); len(now) > writes+1 {
+		s.Errorf("it tries again and again: %v", now[writes:])
+	}
+	if now := traffic.LiveReads(); len(now) != reads {
+		s.Errorf("live reads although nothing had to change: %v", now[reads:])
+	}
 }
 
 // Await polls like the function Await. When that or anything else fails, the story ends by showing what is in the
