@@ -1,5 +1,6 @@
-// Command operator is the manager: one process that runs every controller of the memcached operator. This package reads
-// flags and environment, and puts the parts together; it knows nothing about caches.
+// Command operator is the manager: one process that runs every controller of the memcached operator. Its second command,
+// agent, is what runs beside each memcached (package agent). This package reads flags and environment, and puts the parts
+// together; it knows nothing about caches.
 package main
 
 import (
@@ -17,7 +18,12 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
+
+	"github.com/example/memcached-operator/operator/agent"
 )
+
+// agentCommand is the first argument that makes this program the agent instead of the manager.
+const agentCommand = "agent"
 
 // version is set by the linker, for example -X main.version=0.1.0.
 var version = "devel"
@@ -45,8 +51,11 @@ func main() {
 	}
 }
 
-// run runs the manager until ctx ends.
+// run runs the manager, or the agent, until ctx ends.
 func run(ctx context.Context, arguments []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	if len(arguments) > 0 && arguments[0] == agentCommand {
+		return agent.Run(ctx, arguments[1:], stderr)
+	}
 	options, err := parse(arguments, stderr)
 	if err != nil {
 		return err
@@ -93,6 +102,7 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(stderr)
 		flags.PrintDefaults()
+		_, _ = fmt.Fprintf(stderr, "The command %q is what runs beside memcached; %s --help lists its flags.\n", agentCommand, agentCommand)
 		return options, err
 	case err != nil:
 		return options, fmt.Errorf("%w; --help lists all flags", err)

@@ -51,6 +51,9 @@ func TestMistakesAreExplainedInOneLine(t *testing.T) {
 		"no image reference":   {image: "Not:An:Image", says: []string{"RELATED_IMAGE_MEMCACHED names no image", "Not:An:Image"}},
 		"an unknown flag":      {image: digest, arguments: []string{"--nonsense"}, says: []string{"-nonsense", "--help"}},
 		"an argument":          {image: digest, arguments: []string{"start"}, says: []string{`"start"`, "--help"}},
+		"an unknown flag of the agent": {
+			arguments: []string{"agent", "--nonsense"}, says: []string{"-nonsense", "agent --help"},
+		},
 		"leader election outside a cluster": {
 			image: digest, arguments: []string{"--leader-elect"}, says: []string{"--leader-elect works only in a pod"},
 		},
@@ -83,6 +86,11 @@ func TestVersionAndHelpNeedNoCluster(t *testing.T) {
 	err := run(t.Context(), []string{"--help"}, nothing, &stdout, &stderr)
 	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(stderr.String(), "-metrics-bind-address") {
 		t.Errorf("--help says %q, %v", stderr.String(), err)
+	}
+	stderr.Reset()
+	err = run(t.Context(), []string{"agent", "--help"}, nothing, &stdout, &stderr)
+	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(stderr.String(), "-users-file") {
+		t.Errorf("agent --help says %q, %v", stderr.String(), err)
 	}
 }
 

@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/bridge"
+	"github.com/example/memcached-operator/operator/agent/canary"
+	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/process"
+	"github.com/example/memcached-operator/operator/agent/reload"
+	"github.com/example/memcached-operator/operator/agent/starts"
+)
+
+// shutdownTimeout is how long requests that are being answered may take to end.
+const shutdownTimeout = 5 * time.Second
+
+// Run runs the agent until ctx ends, and logs to stderr. It returns flag.ErrHelp after it printed what --help asked for.
+func Run(ctx context.Context, arguments []string, stderr io.Writer) error {
+	options, err := parse(arguments, stderr)
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewJSONHandler(stderr, nil))
+	if options.directory == "" {
+		if options.directory, err = os.MkdirTemp("", "agent-"); err != nil {
+			return fmt.Errorf("make a directory: give one with --directory: %w", err)
+		}
+		defer os.RemoveAll(options.directory)
+	}
+	a, err := wire(options, logger)
+	if err != nil {
+		return err
+	}
+	return a.run(ctx)
+}
+
+// agent is everything that runs.
+type agent struct {
+	options  options
+	logger   *slog.Logger
+	dialer   *connection.Dialer
+	bridge   *bridge.Bridge
+	canary   *canary.Canary
+	history  *starts.History
+	reloads  *reload.Loop
+	listener net.Listener
+	server   *http.Server
+}
+
+// wire puts the parts together. The two listeners are open when it returns, and nothing runs.
+func wire(o options, logger *slog.Logger) (*agent, error) {
+	certificates, err := o.certificates.Read()
+	if err != nil {
+		return nil, err
+	}
+	users, err := access.ReadUsers(o.users)
+	if err != nil {
+		return nil, err
+	}
+	a := &agent{options: o, logger: logger, dialer: connection.New(o.memcached, certificates, users)}
+	registry := prometheus.NewRegistry()
+	if a.canary, err = canary.New(a.dialer, o.name, registry); err != nil {
+		return nil, err
+	}
+	if a.history, err = starts.Open(o.directory); err != nil {
+		logger.Warn("Goes on without the history", "error", err)
+	}
+	if a.reloads, err = loop(o, a.dialer, registry, logger); err != nil {
+		return nil, err
+	}
+	if a.bridge, err = bridge.Listen(o.directory, a.dialer, logger); err != nil {
+		return nil, err
+	}
+	if err := register(registry, a.history, a.dialer, a.bridge.Address(), logger); err != nil {
+		return nil, err
+	}
+	if a.listener, err = net.Listen("tcp", o.bind); err != nil {
+		return nil, fmt.Errorf("listen on --bind-address: %w", err)
+	}
+	a.server = &http.Server{Handler: handler(a.dialer, o.probeTimeout, registry, logger), ReadHeaderTimeout: 5 * time.Second}
+	return a, nil
+}
+
+// loop returns what reloads certificates and users.
+func loop(o options, dialer *connection.Dialer, registry prometheus.Registerer, logger *slog.Logger) (*reload.Loop, error) {
+	var kinds []reload.What
+	if o.certificates.Certificate != "" {
+		kinds = append(kinds, reload.Certificates)
+	}
+	if o.users != "" {
+		kinds = append(kinds, reload.Users)
+	}
+	metrics, err := reload.NewMetrics(registry, kinds...)
+	if err != nil {
+		return nil, fmt.Errorf("register the metrics of reloads: %w", err)
+	}
+	return &reload.Loop{
+		Certificates: o.certificates, Users: o.users, Dialer: dialer, Interval: o.reloadInterval, Metrics: metrics, Logger: logger,
+		Hangup: process.Finder{Name: o.process, Directory: "/proc"}.Hangup,
+	}, nil
+}
+
+// run runs everything until ctx ends or a part fails, and returns when all of it has stopped.
+func (a *agent) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var parts sync.WaitGroup
+	parts.Go(func() {
+		if err := a.bridge.Serve(ctx); err != nil {
+			cancel(err)
+		}
+	})
+	parts.Go(func() { a.reloads.Run(ctx) })
+	parts.Go(func() { a.observe(ctx) })
+	parts.Go(func() {
+		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			cancel(fmt.Errorf("serve metrics and probes: %w", err))
+		}
+	})
+	a.logger.Info("Serving", "address", a.listener.Addr().String(), "memcached", a.options.memcached)
+	<-ctx.Done()
+	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer done()
+	if err := a.server.Shutdown(stopping); err != nil {
+		a.logger.Warn("Some requests were not answered", "error", err)
+		_ = a.server.Close() // What it could say is said.
+	}
+	parts.Wait()
+	_ = a.canary.Close() // Memcached hears of it anyway.
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// observe looks at memcached again and again. What it cannot see shows in metrics; a line is logged when that changes.
+func (a *agent) observe(ctx context.Context) {
+	ticker := time.NewTicker(a.options.interval)
+	defer ticker.Stop()
+	problem := ""
+	for {
+		err := errors.Join(a.canary.Sing(), a.look(ctx))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && err.Error() != problem:
+			problem = err.Error()
+			a.logger.Warn("Memcached does not do as it should", "error", err)
+		case err == nil && problem != "":
+			problem = ""
+			a.logger.Info("Memcached does as it should again")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// look asks memcached for its statistics, over a new connection, which also shows the certificate that it serves.
+func (a *agent) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, a.options.interval)
+	defer cancel()
+	conn, err := a.dialer.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	start, err := a.history.Look(ctx, conn)
+	if start != nil {
+		a.logger.Info("Memcached was started", "warm", start.Warm, "itemsBefore", start.Before, "itemsRestored", start.Restored)
+	}
+	return err
+}

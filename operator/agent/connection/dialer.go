@@ -1,0 +1,142 @@
+package connection
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+
+	"github.com/example/memcached-operator/operator/agent/access"
+)
+
+var (
+	// ErrRejected says that memcached knows the user not, or with another password.
+	ErrRejected = errors.New("memcached rejects the user or the password")
+
+	// ErrOpen says that memcached answers without a password although there are users.
+	ErrOpen = errors.New("memcached asks for no password although a users file is given: start it with -Y, or give none")
+)
+
+// Dialer connects to one memcached. The zero value is not usable: see New.
+type Dialer struct {
+	network, address string
+	certificates     atomic.Pointer[access.Certificates]
+	users            atomic.Pointer[access.Users]
+	served           atomic.Pointer[x509.Certificate]
+}
+
+// New returns a Dialer for address: a path with a slash for a Unix socket, else host:port.
+func New(address string, certificates *access.Certificates, users *access.Users) *Dialer {
+	d := &Dialer{network: "tcp", address: address}
+	if strings.Contains(address, "/") {
+		d.network = "unix"
+	}
+	d.UseCertificates(certificates)
+	d.UseUsers(users)
+	return d
+}
+
+// Address returns what New was given.
+func (d *Dialer) Address() string {
+	return d.address
+}
+
+// Certificates returns those that new connections use.
+func (d *Dialer) Certificates() *access.Certificates {
+	return d.certificates.Load()
+}
+
+// UseCertificates makes connections from now on use certificates.
+func (d *Dialer) UseCertificates(certificates *access.Certificates) {
+	d.certificates.Store(certificates)
+}
+
+// Users returns those of whom the first logs in on new connections.
+func (d *Dialer) Users() *access.Users {
+	return d.users.Load()
+}
+
+// UseUsers makes connections from now on log in as the first of users.
+func (d *Dialer) UseUsers(users *access.Users) {
+	d.users.Store(users)
+}
+
+// Served returns the certificate that memcached showed last, nil if there was none yet, or there is no TLS.
+func (d *Dialer) Served() *x509.Certificate {
+	return d.served.Load()
+}
+
+// Dial connects, and logs in if there are users. ctx limits only the dialling.
+func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
+	user, login := d.users.Load().First()
+	return d.dial(ctx, user, login)
+}
+
+// DialAs is Dial for a given user. A wrong password is ErrRejected.
+func (d *Dialer) DialAs(ctx context.Context, user access.User) (*Conn, error) {
+	return d.dial(ctx, user, true)
+}
+
+func (d *Dialer) dial(ctx context.Context, user access.User, login bool) (*Conn, error) {
+	raw, err := (&net.Dialer{}).DialContext(ctx, d.network, d.address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to memcached: %w", err)
+	}
+	conn := newConn(raw)
+	if config := d.certificates.Load().TLS(); config != nil {
+		secure := tls.Client(raw, config)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = raw.Close()
+			return nil, fmt.Errorf("speak TLS to memcached at %s: %w", d.address, err)
+		}
+		d.served.Store(secure.ConnectionState().PeerCertificates[0])
+		conn = newConn(secure)
+	}
+	if login {
+		if err := conn.login(ctx, user); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+	}
+	return conn, nil
+}
+
+// Alive reports whether memcached answers at all, whatever it is: also a refusal of TLS or of an unknown user is an
+// answer. A certificate that expired must not get a memcached killed that serves its clients.
+func (d *Dialer) Alive(ctx context.Context) error {
+	raw, err := (&net.Dialer{}).DialContext(ctx, d.network, d.address)
+	if err != nil {
+		return fmt.Errorf("connect to memcached: %w", err)
+	}
+	defer raw.Close()
+	heard := &listener{Conn: raw}
+	conn := newConn(heard)
+	if config := d.certificates.Load().TLS(); config != nil {
+		conn = newConn(tls.Client(heard, config))
+	}
+	if _, err := conn.command(ctx, "version"); err != nil && !heard.something {
+		return fmt.Errorf("memcached at %s does not answer: %w", d.address, err)
+	}
+	return nil
+}
+
+// listener notes whether anything was heard from the other side.
+type listener struct {
+	net.Conn
+	something bool
+}
+
+func (l *listener) Read(into []byte) (int, error) {
+	n, err := l.Conn.Read(into)
+	l.something = l.something || n > 0
+	return n, err
+}
+
+func newConn(conn net.Conn) *Conn {
+	return &Conn{Conn: conn, reader: bufio.NewReader(conn)}
+}

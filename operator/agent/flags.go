@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/example/memcached-operator/operator/agent/access"
+)
+
+// options is what the agent can be told.
+type options struct {
+	memcached      string
+	bind           string
+	directory      string
+	name           string
+	process        string
+	users          string
+	certificates   access.CertificateFiles
+	interval       time.Duration
+	reloadInterval time.Duration
+	probeTimeout   time.Duration
+}
+
+// parse reads the command line. The error says what is wrong with it.
+func parse(arguments []string, stderr io.Writer) (options, error) {
+	var o options
+	hostname, _ := os.Hostname() // Without one, --name says so.
+	flags := flag.NewFlagSet("memcached-operator agent", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // Errors are printed once, by main, without the whole usage.
+	flags.StringVar(&o.memcached, "memcached", "127.0.0.1:11211", "`address` of memcached: host:port, or the path of a Unix socket")
+	flags.StringVar(&o.bind, "bind-address", ":9150", "`address` that serves /metrics, /readyz, /livez and /healthz")
+	flags.StringVar(&o.directory, "directory", "",
+		"private writable `directory` for the history of memcached's starts, which should outlive the agent's container; "+
+			"without it, a temporary one that does not")
+	flags.StringVar(&o.name, "name", hostname, "`name` of the pod, which makes the key of the canary its own")
+	flags.StringVar(&o.process, "process", "memcached", "`name` of memcached's process, which gets SIGHUP when users change")
+	flags.StringVar(&o.users, "users-file", "", "memcached's own `file` of lines user:password; the agent logs in as the first of them")
+	flags.StringVar(&o.certificates.CA, "tls-ca", "", "PEM `file` of the CA that signed memcached's certificate; with it, the agent speaks TLS")
+	flags.StringVar(&o.certificates.ServerName, "tls-server-name", "", "DNS `name` that memcached's certificate is for; needed with --tls-ca")
+	flags.StringVar(&o.certificates.Certificate, "tls-certificate", "",
+		"memcached's own certificate, a PEM `file`; memcached is told when it, its key or the CA changes")
+	flags.StringVar(&o.certificates.Key, "tls-key", "", "PEM `file` of the key of --tls-certificate")
+	flags.StringVar(&o.certificates.ClientCertificate, "tls-client-certificate", "",
+		"PEM `file` of the certificate that the agent shows to memcached (default: that of --tls-certificate)")
+	flags.StringVar(&o.certificates.ClientKey, "tls-client-key", "", "PEM `file` of the key of --tls-client-certificate")
+	flags.DurationVar(&o.interval, "interval", 10*time.Second, "`time` between two looks at memcached: canary, starts; at least 1s")
+	flags.DurationVar(&o.reloadInterval, "reload-interval", 2*time.Second, "`time` between two looks at files that may change; at least 100ms")
+	flags.DurationVar(&o.probeTimeout, "probe-timeout", time.Second, "`time` that memcached has to answer a probe; below the probe's own timeout")
+	err := flags.Parse(arguments)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(stderr)
+		flags.PrintDefaults()
+		return o, err
+	case err != nil:
+		return o, fmt.Errorf("%w; agent --help lists all flags", err)
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; agent --help lists all flags", flags.Arg(0))
+	}
+	return o, o.check()
+}
+
+// check finds what cannot work before anything runs.
+func (o options) check() error {
+	files := o.certificates
+	_, _, memcachedError := net.SplitHostPort(o.memcached)
+	_, _, bindError := net.SplitHostPort(o.bind)
+	for _, mistake := range []struct {
+		found   bool
+		message string
+	}{
+		{memcachedError != nil && !strings.Contains(o.memcached, "/"),
+			fmt.Sprintf("--memcached=%q is neither host:port nor the path of a Unix socket", o.memcached)},
+		{bindError != nil, fmt.Sprintf("--bind-address=%q is not an address: write [host]:port", o.bind)},
+		{o.name == "", "--name is empty: give the pod's name"},
+		{strings.ContainsFunc(o.name, func(r rune) bool { return r <= ' ' || r > '~' }),
+			fmt.Sprintf("--name=%q has characters that cannot be in a key of memcached", o.name)},
+		{o.process == "", "--process is empty: give the name of memcached's program"},
+		{(files.Certificate == "") != (files.Key == ""), "--tls-certificate and --tls-key go together: give both, or none"},
+		{(files.ClientCertificate == "") != (files.ClientKey == ""),
+			"--tls-client-certificate and --tls-client-key go together: give both, or none"},
+		{files.ClientCertificate != "" && files.CA == "", "--tls-client-certificate needs --tls-ca, without which the agent speaks no TLS"},
+		{(files.CA == "") != (files.ServerName == ""), "--tls-ca and --tls-server-name go together: give both, or none"},
+		{o.interval < time.Second, fmt.Sprintf("--interval=%s is too short: at least 1s", o.interval)},
+		{o.reloadInterval < 100*time.Millisecond, fmt.Sprintf("--reload-interval=%s is too short: at least 100ms", o.reloadInterval)},
+		{o.probeTimeout <= 0, fmt.Sprintf("--probe-timeout=%s leaves memcached no time to answer", o.probeTimeout)},
+	} {
+		if mistake.found {
+			return errors.New(mistake.message)
+		}
+	}
+	return nil
+}

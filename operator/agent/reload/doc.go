@@ -1,0 +1,20 @@
+// Package reload makes memcached take over certificates and users that changed on disk, without a restart and without
+// losing a connection, and proves that it did.
+//
+// The files are compared by content every few seconds. That needs no knowledge of how they are replaced (the kubelet swaps
+// a symbolic link), cannot miss a change, and costs three small files. What memcached read before the agent started is not
+// known, so the first look is a change, too.
+//
+//   - Certificates: memcached is told refresh_certs. Then its statistics have to say that it did so just now, and over TLS
+//     it has to show the new certificate.
+//   - Users: memcached is sent SIGHUP, which it acts on within a second. Then every user of the file has to get in, and one
+//     that is gone or has a new password has to be refused with the old one.
+//
+// A memcached that is told to read a broken pair refuses every TLS connection from then on. So files are checked first: the
+// key belongs to the certificate, which is valid now, and signed by the CA for the name by which the agent knows the
+// server. Since 1.6.40 SIGHUP reads certificates as well, so users wait until the certificates on disk are sound.
+//
+// Until memcached has taken over what is new, the agent goes in with what was there before. A connection for refresh_certs
+// stays open until it succeeds. What this cannot mend: an agent that is itself restarted between a change of the CA and its
+// reload knows only the new CA, and cannot connect to a memcached that still shows a certificate of the old one.
+package reload

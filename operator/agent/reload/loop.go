@@ -1,0 +1,182 @@
+package reload
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/connection"
+)
+
+const (
+	// verifyTimeout is how long memcached may take until a reload shows.
+	verifyTimeout = 5 * time.Second
+
+	// verifyInterval is the time between two looks whether it does.
+	verifyInterval = 100 * time.Millisecond
+)
+
+// Loop looks for changes.
+type Loop struct {
+	// Certificates are the files of memcached's TLS. Without Certificate, there is nothing to reload.
+	Certificates access.CertificateFiles
+
+	// Users is the path of the users file. Without it, there is nothing to reload.
+	Users string
+
+	// Dialer reaches memcached. It is given what memcached has taken over.
+	Dialer *connection.Dialer
+
+	// Hangup sends SIGHUP to memcached.
+	Hangup func() error
+
+	// Interval is the time between two looks.
+	Interval time.Duration
+
+	// Metrics count reloads.
+	Metrics *Metrics
+
+	// Logger gets a line for each reload, and for each new reason of a failure.
+	Logger *slog.Logger
+
+	certificates, users progress
+	control             *connection.Conn
+}
+
+// progress is how far one kind of reload has come.
+type progress struct {
+	begun   bool
+	applied string
+	problem string
+}
+
+// Run looks until ctx ends.
+func (l *Loop) Run(ctx context.Context) {
+	defer l.hangUp()
+	ticker := time.NewTicker(l.Interval)
+	defer ticker.Stop()
+	for {
+		l.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// look does what is to be done now. What fails is done again at the next look.
+func (l *Loop) look(ctx context.Context) {
+	sound := true
+	if l.Certificates.Certificate != "" {
+		certificates, err := l.Certificates.Read()
+		if err == nil {
+			err = certificates.Check(time.Now())
+		}
+		sound = err == nil
+		if err != nil {
+			l.note(ctx, Certificates, &l.certificates, "", err)
+		} else if l.certificates.pending(certificates.Fingerprint()) {
+			l.Metrics.begun(Certificates)
+			l.note(ctx, Certificates, &l.certificates, certificates.Fingerprint(), l.refresh(ctx, certificates))
+		}
+	}
+	if l.Users == "" {
+		return
+	}
+	users, err := access.ReadUsers(l.Users)
+	if err != nil {
+		l.note(ctx, Users, &l.users, "", err)
+	} else if l.users.pending(users.Fingerprint()) {
+		l.Metrics.begun(Users)
+		if err = errUnsound; sound {
+			err = l.rotate(ctx, users)
+		}
+		l.note(ctx, Users, &l.users, users.Fingerprint(), err)
+	}
+}
+
+func (p *progress) pending(fingerprint string) bool {
+	return !p.begun || p.applied != fingerprint || p.problem != ""
+}
+
+// note remembers, logs and counts how an attempt ended. What the end of the program interrupts is no failure.
+func (l *Loop) note(ctx context.Context, what What, p *progress, fingerprint string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	l.Metrics.attempted(what, err == nil, time.Now())
+	if err == nil {
+		*p = progress{begun: true, applied: fingerprint}
+		l.Logger.Info("Memcached has taken over what is on disk", "what", what)
+		return
+	}
+	if p.problem != err.Error() {
+		p.problem = err.Error()
+		l.Logger.Error("Memcached goes on with what it had: trying again", "what", what, "error", err, "every", l.Interval)
+	}
+}
+
+// What is a kind of reload.
+type What string
+
+// The kinds of reloads.
+const (
+	Certificates What = "certificates"
+	Users        What = "users"
+)
+
+// Metrics count reloads.
+type Metrics struct {
+	attempts *prometheus.CounterVec
+	pending  *prometheus.GaugeVec
+	success  *prometheus.GaugeVec
+}
+
+// NewMetrics registers metrics for the given kinds of reloads.
+func NewMetrics(registerer prometheus.Registerer, kinds ...What) (*Metrics, error) {
+	label := []string{"what"}
+	m := &Metrics{
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "memcached_agent_reloads_total",
+			Help: "Attempts to make memcached take over the certificates or users on disk: outcome is success or failure.",
+		}, []string{"what", "outcome"}),
+		pending: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "memcached_agent_reload_pending",
+			Help: "1 while memcached is not known to use the certificates or users on disk, else 0.",
+		}, label),
+		success: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "memcached_agent_reload_last_success_timestamp_seconds",
+			Help: "When memcached was last seen to take over the certificates or users on disk, in seconds since 1970.",
+		}, label),
+	}
+	for _, collector := range []prometheus.Collector{m.attempts, m.pending, m.success} {
+		if err := registerer.Register(collector); err != nil {
+			return nil, err
+		}
+	}
+	for _, what := range kinds {
+		m.attempts.WithLabelValues(string(what), "success")
+		m.attempts.WithLabelValues(string(what), "failure")
+		m.pending.WithLabelValues(string(what)).Set(1)
+	}
+	return m, nil
+}
+
+func (m *Metrics) begun(what What) {
+	m.pending.WithLabelValues(string(what)).Set(1)
+}
+
+func (m *Metrics) attempted(what What, success bool, now time.Time) {
+	if success {
+		m.attempts.WithLabelValues(string(what), "success").Inc()
+		m.pending.WithLabelValues(string(what)).Set(0)
+		m.success.WithLabelValues(string(what)).Set(float64(now.Unix()))
+		return
+	}
+	m.attempts.WithLabelValues(string(what), "failure").Inc()
+	m.pending.WithLabelValues(string(what)).Set(1) // Also when the files could not be read.
+}

@@ -1,0 +1,250 @@
+package reload_test
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/process"
+	"github.com/example/memcached-operator/operator/agent/reload"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
+)
+
+// open returns a connection and a check that it still works.
+func open(t *testing.T, dialer *connection.Dialer) (check func()) {
+	t.Helper()
+	conn, err := dialer.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return func() {
+		t.Helper()
+		if _, err := conn.Version(t.Context()); err != nil {
+			t.Errorf("a connection was dropped: %v", err)
+		}
+	}
+}
+
+func TestCertificatesAreReplacedWithoutADroppedConnection(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		s.begin(t)
+		still := open(t, s.dialer)
+		s.change(t, s.authority.Issue(t, time.Now().Add(2*time.Hour)))
+		s.settled(t)
+		still()
+		if got := s.log.count("what=certificates"); got != 2 {
+			t.Errorf("%d lines about certificates, want one for the start and one for the change", got)
+		}
+	})
+}
+
+// Beside the listener for clients, memcached can have one on the loopback address that speaks plain text.
+func TestCertificatesAreReloadedOverPlainText(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		plain := agenttesting.FreeAddress(t)
+		s.server.Stop(syscall.SIGTERM)
+		s.server = run.Start(t, append(s.volume.TLS(), "-Y", s.volume.File("users"), "-l", "notls:"+plain)...)
+		s.loop.Certificates.CA, s.loop.Certificates.ServerName = "", ""
+		s.dialer = connection.New(plain, &access.Certificates{}, s.dialer.Users())
+		s.loop.Dialer = s.dialer
+		s.begin(t)
+		s.change(t, s.authority.Issue(t, time.Now().Add(2*time.Hour)))
+		s.settled(t)
+	})
+}
+
+func TestEverythingIsReplacedAtOnce(t *testing.T) {
+	for name, restart := range map[string]bool{"while memcached runs": false, "while memcached restarts": true} {
+		t.Run(name, func(t *testing.T) {
+			agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+				s := tell(t, run)
+				s.begin(t)
+				still := open(t, s.dialer)
+				if restart {
+					s.server.Stop(syscall.SIGTERM)
+				}
+				all := agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour))
+				all["users"] = "new:one\n"
+				s.change(t, all)
+				if restart { // It comes back with all of it, and knows nothing of before.
+					s.server.Restart(t)
+				}
+				s.settled(t)
+				if !restart {
+					still()
+				}
+			})
+		})
+	}
+}
+
+// A memcached that was told to read a broken pair would refuse every new client.
+func TestBrokenCertificatesNeverReachMemcached(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		s.begin(t)
+		client := s.fresh(t)
+		later := time.Now().Add(time.Hour)
+		stranger := agenttesting.NewAuthority(t).Issue(t, later)
+		for _, broken := range []struct {
+			files map[string]string
+			says  string
+		}{
+			{map[string]string{"tls.key": s.authority.Issue(t, later)["tls.key"]}, "are no pair"},
+			{map[string]string{"tls.crt": ""}, "is empty"},
+			{s.authority.Issue(t, time.Now().Add(-time.Hour)), "expired at"},
+			{map[string]string{"tls.crt": stranger["tls.crt"], "tls.key": stranger["tls.key"]}, "not signed by the CA"},
+		} {
+			s.change(t, broken.files)
+			s.stuck(t, reload.Certificates, broken.says)
+			if err := enter(t, client); err != nil {
+				t.Errorf("%q is on disk, and a client is refused: %v", broken.says, err)
+			}
+		}
+		// Users wait: memcached would read the certificates, too.
+		s.change(t, map[string]string{"users": "user:after\nother:same\n"})
+		s.stuck(t, reload.Users, "the certificates on disk are not sound")
+		if err := enter(t, client); err != nil {
+			t.Errorf("the users were reloaded: %v", err)
+		}
+		s.change(t, s.authority.Issue(t, time.Now().Add(time.Hour)))
+		s.settled(t)
+	})
+}
+
+func TestUsersAreReplacedWithoutADroppedConnection(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		s.begin(t)
+		still := open(t, s.dialer)
+		s.change(t, map[string]string{"users": "user:after\nnew:user\n"})
+		s.settled(t)
+		still()
+		for user, want := range map[access.User]error{
+			{Name: "user", Password: "before"}: connection.ErrRejected,
+			{Name: "other", Password: "same"}:  connection.ErrRejected,
+			{Name: "user", Password: "after"}:  nil,
+			{Name: "new", Password: "user"}:    nil,
+		} {
+			conn, err := s.dialer.DialAs(t.Context(), user)
+			if !errors.Is(err, want) {
+				t.Errorf("%v enters: %v, want %v", user, err, want)
+			}
+			if err == nil {
+				_ = conn.Close()
+			}
+		}
+		if s.log.contains("before") || s.log.contains("after") {
+			t.Error("the log holds a password")
+		}
+	})
+}
+
+// Those who stay get in before memcached has read its users and after: only who is gone shows that it did.
+func TestAUserWhoIsGoneIsRefusedOnceThatIsReported(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		s.begin(t)
+		s.change(t, map[string]string{"users": "other:same\n"})
+		agenttesting.Await(t, "the reload is reported", func() error {
+			return s.shows(t, `memcached_agent_reloads_total{outcome="success",what="users"} 2`)
+		})
+		conn, err := s.dialer.DialAs(t.Context(), access.User{Name: "user", Password: "before"})
+		if !errors.Is(err, connection.ErrRejected) {
+			t.Errorf("the user who is gone: %v", err)
+		}
+		if err == nil {
+			_ = conn.Close()
+		}
+	})
+}
+
+func TestUsersThatMemcachedCannotTakeChangeNothing(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		s.begin(t)
+		client := s.fresh(t)
+		s.change(t, map[string]string{"users": strings.Repeat("user:after\n", 9)})
+		s.stuck(t, reload.Users, "takes at most 8")
+		if err := enter(t, client); err != nil {
+			t.Errorf("the old password fails: %v", err)
+		}
+		if err := s.shows(t, `memcached_agent_reload_pending{what="certificates"} 0`); err != nil {
+			t.Error(err)
+		}
+		s.change(t, map[string]string{"users": "user:after\n"})
+		s.settled(t)
+	})
+}
+
+// What memcached says is not enough: it answers OK, and takes the signal, but nothing changes.
+func TestAMemcachedThatReadsOtherFilesIsFound(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		elsewhere := agenttesting.NewVolume(t, s.files)
+		s.loop.Certificates, s.loop.Users = elsewhere.Files(), elsewhere.File("users")
+		s.start()
+		agenttesting.Await(t, "the same contents are taken for the same files", func() error {
+			return s.shows(t, `memcached_agent_reload_pending{what="certificates"} 0`, `memcached_agent_reload_pending{what="users"} 0`)
+		})
+		files := s.authority.Issue(t, time.Now().Add(2*time.Hour))
+		files["users"] = "user:after\n"
+		elsewhere.Replace(t, files)
+		s.stuck(t, reload.Certificates, "does it read the same files?")
+		s.stuck(t, reload.Users, "memcached was told to read its users: memcached rejects the user")
+		if err := enter(t, s.dialer); err != nil {
+			t.Errorf("the agent lost its way in: %v", err)
+		}
+	})
+}
+
+// SIGHUP is acted on up to a second late, and not only the agent can send it.
+func TestMemcachedMayKnowItsUsersEarlier(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		s.begin(t)
+		s.deaf.Store(true)
+		s.change(t, map[string]string{"users": "user:after\n"})
+		s.stuck(t, reload.Users, "may not signal")
+		if err := (process.Finder{Name: s.server.Name, Directory: "/proc"}).Hangup(); err != nil {
+			t.Fatal(err)
+		}
+		agenttesting.Await(t, "memcached knows its users", func() error { return enter(t, s.fresh(t)) })
+		s.change(t, agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)))
+		agenttesting.Await(t, "the certificates are reloaded all the same", func() error {
+			return s.shows(t, `memcached_agent_reloads_total{outcome="success",what="certificates"} 2`)
+		})
+		s.deaf.Store(false)
+		s.settled(t)
+	})
+}
+
+func TestASignalThatCannotBeSentIsReportedAndSentLater(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		s.deaf.Store(true)
+		s.start()
+		s.stuck(t, reload.Users, "may not signal")
+		agenttesting.Await(t, "the agent tries again", func() error {
+			for _, sample := range agenttesting.Metrics(t, s.registry) {
+				count, ok := strings.CutPrefix(sample, `memcached_agent_reloads_total{outcome="failure",what="users"} `)
+				if ok && len(count) > 1 { // At least ten times.
+					return nil
+				}
+			}
+			return errors.New("it does not")
+		})
+		if lines := s.log.count("may not signal"); lines != 1 {
+			t.Errorf("%d lines about the same failure", lines)
+		}
+		s.deaf.Store(false)
+		s.settled(t)
+	})
+}

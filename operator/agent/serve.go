@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	kitlog "github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/memcached_exporter/pkg/exporter"
+
+	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/starts"
+)
+
+// scrapeTimeout is how long memcached may take for each of the exporter's questions. It is below the 10 seconds that
+// Prometheus waits for all of them.
+const scrapeTimeout = 4 * time.Second
+
+// register registers what is collected at each scrape.
+func register(registry *prometheus.Registry, history *starts.History, dialer *connection.Dialer, memcached string, logger *slog.Logger) error {
+	for _, collector := range []prometheus.Collector{
+		exporter.New(memcached, scrapeTimeout, kitLogger(logger), nil),
+		history,
+		&servedCertificate{dialer: dialer},
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := registry.Register(collector); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+// kitLogger passes on what the exporter logs. Only its errors are worth a line: it also notes, at every scrape, each
+// statistic that a version of memcached lacks.
+func kitLogger(logger *slog.Logger) kitlog.Logger {
+	return kitlog.LoggerFunc(func(pairs ...any) error {
+		severity, message := slog.LevelDebug, "The exporter reports"
+		var rest []any
+		for i := 0; i+1 < len(pairs); i += 2 {
+			switch {
+			case pairs[i] == level.Key():
+				if pairs[i+1] == level.ErrorValue() {
+					severity = slog.LevelWarn
+				}
+			case pairs[i] == "msg":
+				message = fmt.Sprintf("%s: %v", message, pairs[i+1])
+			default:
+				rest = append(rest, pairs[i], pairs[i+1])
+			}
+		}
+		logger.Log(context.Background(), severity, message, rest...)
+		return nil
+	})
+}
+
+var (
+	notAfter = prometheus.NewDesc("memcached_agent_certificate_not_after_timestamp_seconds",
+		"When the certificate that memcached showed last expires, in seconds since 1970. Absent without TLS.", nil, nil)
+	notBefore = prometheus.NewDesc("memcached_agent_certificate_not_before_timestamp_seconds",
+		"Since when the certificate that memcached showed last is valid, in seconds since 1970. Absent without TLS.", nil, nil)
+)
+
+// servedCertificate collects the dates of memcached's certificate.
+type servedCertificate struct {
+	dialer *connection.Dialer
+}
+
+// Describe implements prometheus.Collector.
+func (*servedCertificate) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- notAfter
+	descriptions <- notBefore
+}
+
+// Collect implements prometheus.Collector.
+func (s *servedCertificate) Collect(collected chan<- prometheus.Metric) {
+	if certificate := s.dialer.Served(); certificate != nil {
+		collected <- prometheus.MustNewConstMetric(notAfter, prometheus.GaugeValue, float64(certificate.NotAfter.Unix()))
+		collected <- prometheus.MustNewConstMetric(notBefore, prometheus.GaugeValue, float64(certificate.NotBefore.Unix()))
+	}
+}
+
+// handler serves metrics and probes.
+func handler(dialer *connection.Dialer, timeout time.Duration, registry *prometheus.Registry, logger *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4,
+	}))
+	mux.Handle("GET /healthz", probe(timeout, func(context.Context) error { return nil }))
+	mux.Handle("GET /livez", probe(timeout, dialer.Alive))
+	mux.Handle("GET /readyz", probe(timeout, func(ctx context.Context) error {
+		conn, err := dialer.Dial(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_, err = conn.Version(ctx)
+		return err
+	}))
+	return mux
+}
+
+// probe answers 200 if check has no error, else 503 and the error, which the kubelet shows in an event.
+func probe(timeout time.Duration, check func(context.Context) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), timeout)
+		defer cancel()
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		if err := check(ctx); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprintln(w, err) // Who hung up needs no answer.
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+	}
+}

@@ -1,0 +1,85 @@
+package starts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// Sample is what one look at memcached's statistics found. It is stored, so its names in JSON stay.
+type Sample struct {
+	// PID is memcached's process ID, in its own namespace.
+	PID int64 `json:"pid"`
+
+	// Processor is the processor time, in seconds, that memcached has used.
+	Processor float64 `json:"processor"`
+
+	// Uptime is how many seconds memcached says that it has run.
+	Uptime int64 `json:"uptime"`
+
+	// Items is how many items memcached holds.
+	Items int64 `json:"items"`
+
+	// Restored is how many items were there without having been stored since the start.
+	Restored int64 `json:"restored"`
+}
+
+// Source is a connection to memcached.
+type Source interface {
+	// Stats returns the statistics of a topic, the general ones for an empty topic.
+	Stats(ctx context.Context, topic string) (map[string]string, error)
+}
+
+// stores are the counters of commands that can add to total_items.
+var stores = []string{"cmd_set", "incr_hits", "incr_misses", "decr_hits", "decr_misses"}
+
+// Take takes a sample. It asks twice: while memcached sums up its counters, others go on storing, and only stores that
+// were counted later than the items are sure to include theirs.
+func Take(ctx context.Context, source Source) (Sample, error) {
+	first, err := source.Stats(ctx, "")
+	if err != nil {
+		return Sample{}, err
+	}
+	second, err := source.Stats(ctx, "")
+	if err != nil {
+		return Sample{}, err
+	}
+	settings, err := source.Stats(ctx, "settings")
+	if err != nil {
+		return Sample{}, err
+	}
+	return read(first, second, settings)
+}
+
+func read(first, second, settings map[string]string) (Sample, error) {
+	var failure error
+	number := func(stats map[string]string, name string) float64 {
+		value, err := strconv.ParseFloat(stats[name], 64)
+		if err != nil && failure == nil {
+			failure = fmt.Errorf("memcached's statistic %s is no number: %q", name, stats[name])
+		}
+		return value
+	}
+	s := Sample{
+		PID:       int64(number(first, "pid")),
+		Processor: number(first, "rusage_user") + number(first, "rusage_system"),
+		Uptime:    int64(number(first, "uptime")),
+		Items:     int64(number(first, "curr_items")),
+		Restored:  int64(number(first, "total_items")),
+	}
+	for _, name := range stores {
+		s.Restored -= int64(number(second, name))
+	}
+	if file := settings["memory_file"]; s.Restored < 0 || file == "" || file == noFile {
+		s.Restored = 0
+	}
+	return s, failure
+}
+
+// noFile is how memcached says that it keeps no items across a start.
+const noFile = "(null)"
+
+// After reports whether memcached was started anew between the earlier sample and this one.
+func (s Sample) After(earlier Sample) bool {
+	return s.PID != earlier.PID || s.Processor < earlier.Processor || s.Uptime < earlier.Uptime
+}

@@ -1,0 +1,226 @@
+package starts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/starts"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
+)
+
+// fake is a memcached with a memory file.
+type fake map[string]string
+
+func (f fake) Stats(_ context.Context, topic string) (map[string]string, error) {
+	if topic == "settings" {
+		return map[string]string{"memory_file": f["memory_file"]}, nil
+	}
+	return f, nil
+}
+
+// memcached returns the statistics of one that has run for a while, with changes in pairs of name and value.
+func memcached(changes ...string) fake {
+	f := fake{
+		"pid": "1", "rusage_user": "4.0", "rusage_system": "2.0", "uptime": "100", "curr_items": "50", "total_items": "80",
+		"cmd_set": "80", "incr_hits": "0", "incr_misses": "0", "decr_hits": "0", "decr_misses": "0", "memory_file": "/cache/memory",
+	}
+	for i := 0; i < len(changes); i += 2 {
+		f[changes[i]] = changes[i+1]
+	}
+	return f
+}
+
+func TestStartsAreSeen(t *testing.T) {
+	for name, test := range map[string]struct {
+		second fake
+		want   *starts.Start
+	}{
+		"none while time goes by":      {memcached("rusage_user", "4.1", "uptime", "110", "cmd_set", "90"), nil},
+		"none when nothing moved":      {memcached(), nil},
+		"none after stats reset":       {memcached("rusage_user", "4.1", "uptime", "110", "cmd_set", "0", "total_items", "0"), nil},
+		"cold with less uptime":        {memcached("rusage_user", "9.0", "uptime", "2", "total_items", "3", "cmd_set", "3"), &starts.Start{Before: 50}},
+		"warm with less CPU time":      {memcached("rusage_user", "0.1", "rusage_system", "0.1", "uptime", "110", "cmd_set", "5", "total_items", "53"), &starts.Start{Warm: true, Before: 50, Restored: 48}},
+		"warm with another process ID": {memcached("pid", "9", "rusage_user", "5", "uptime", "110", "cmd_set", "0", "total_items", "50"), &starts.Start{Warm: true, Before: 50, Restored: 50}},
+		"cold without a memory file":   {memcached("pid", "9", "cmd_set", "0", "total_items", "1", "memory_file", "(null)"), &starts.Start{Before: 50}},
+		"cold when stores failed":      {memcached("pid", "9", "cmd_set", "9", "total_items", "1"), &starts.Start{Before: 50}},
+		"cold when counting created":   {memcached("pid", "9", "cmd_set", "0", "incr_misses", "3", "decr_hits", "2", "total_items", "5"), &starts.Start{Before: 50}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			history, err := starts.Open(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, err := history.Look(t.Context(), memcached())
+			if err != nil || first == nil || first.Warm {
+				t.Fatalf("the first look sees %v, %v", first, err)
+			}
+			got, err := history.Look(t.Context(), test.second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// While memcached sums up, clients go on: items that are counted later than the stores of the same answer were stored.
+func TestStoresUnderWayAreNotRestored(t *testing.T) {
+	busy := &busy{}
+	history, err := starts.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if start, err := history.Look(t.Context(), busy); err != nil || start.Warm {
+		t.Errorf("the start is %v, %v", start, err)
+	}
+}
+
+type busy struct {
+	stored int
+}
+
+func (b *busy) Stats(ctx context.Context, topic string) (map[string]string, error) {
+	b.stored += 10
+	return memcached("cmd_set", fmt.Sprint(b.stored), "total_items", fmt.Sprint(b.stored+5)).Stats(ctx, topic)
+}
+
+func TestTheHistoryOutlivesTheAgent(t *testing.T) {
+	directory := t.TempDir()
+	for _, look := range []fake{memcached(), memcached("pid", "2", "cmd_set", "0", "total_items", "49")} {
+		history, err := starts.Open(directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := history.Look(t.Context(), look); err != nil {
+			t.Fatal(err)
+		}
+	}
+	history, err := starts.Open(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"memcached_agent_items_before_start 50",
+		"memcached_agent_items_restored 49",
+		`memcached_agent_starts_total{kind="cold"} 1`,
+		`memcached_agent_starts_total{kind="warm"} 1`,
+	}
+	if diff := cmp.Diff(want, shown(t, history)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func shown(t *testing.T, history *starts.History) []string {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(history); err != nil {
+		t.Fatal(err)
+	}
+	return agenttesting.Metrics(t, registry)
+}
+
+func TestABrokenHistoryBeginsAnew(t *testing.T) {
+	directory := t.TempDir()
+	if err := os.WriteFile(filepath.Join(directory, "starts.json"), []byte(`{"warm": 3, "last"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	history, err := starts.Open(directory)
+	if err == nil || !strings.Contains(err.Error(), "begins anew") {
+		t.Errorf("the error is %v", err)
+	}
+	if metrics := shown(t, history); len(metrics) != 0 {
+		t.Errorf("before the first look, there is %v", metrics)
+	}
+	if start, err := history.Look(t.Context(), memcached()); err != nil || start == nil {
+		t.Errorf("the first look sees %v, %v", start, err)
+	}
+}
+
+func TestStatisticsThatMakeNoSenseAreAnError(t *testing.T) {
+	history, err := starts.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if start, err := history.Look(t.Context(), memcached("total_items", "many")); err == nil || start != nil {
+		t.Errorf("sees %v, %v", start, err)
+	}
+}
+
+func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		memory := filepath.Join(t.TempDir(), "memory")
+		server := run.Start(t, "-m", "64", "-e", memory)
+		history, err := starts.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		look := func(items int) *starts.Start {
+			t.Helper()
+			users, err := access.ReadUsers("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := connection.New(server.Address, &access.Certificates{}, users).Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			for i := range items {
+				if _, err := fmt.Fprintf(conn, "set key-%d 0 0 5 noreply\r\nvalue\r\n", i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			start, err := history.Look(t.Context(), conn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return start
+		}
+		if diff := cmp.Diff(&starts.Start{}, look(0)); diff != "" {
+			t.Errorf("the first start: %s", diff)
+		}
+		if start := look(300); start != nil {
+			t.Errorf("a start of its own: %v", start)
+		}
+		server.Stop(syscall.SIGUSR1)
+		anotherSecond(t, memory+".meta")
+		server.Restart(t)
+		if diff := cmp.Diff(&starts.Start{Warm: true, Before: 300, Restored: 300}, look(0)); diff != "" {
+			t.Errorf("the second start: %s", diff)
+		}
+		server.Stop(syscall.SIGTERM)
+		server.Restart(t)
+		if diff := cmp.Diff(&starts.Start{Before: 300}, look(0)); diff != "" {
+			t.Errorf("the third start: %s", diff)
+		}
+	})
+}
+
+// anotherSecond waits until memcached, which wrote file when it stopped, restores its items.
+func anotherSecond(t *testing.T, file string) {
+	t.Helper()
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agenttesting.Await(t, "a second has passed", func() error {
+		if time.Since(info.ModTime()) < 2*time.Second {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}

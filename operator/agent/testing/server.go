@@ -1,0 +1,121 @@
+package testing
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long tests wait for what takes milliseconds, or a tick of memcached's clock.
+const patience = 20 * time.Second
+
+// count makes names of processes different from each other.
+var count atomic.Int64
+
+// Runner starts memcacheds of one version.
+type Runner struct {
+	// Version is memcached's version, for example 1.6.45.
+	Version string
+
+	command []string
+}
+
+// Server is a memcached that runs until the end of the test.
+type Server struct {
+	// Address is where it listens, host:port.
+	Address string
+
+	// Name is the name of its process, different from every other one's.
+	Name string
+
+	all     []string
+	command *exec.Cmd
+}
+
+// Start starts memcached with further arguments and waits until it listens.
+func (r Runner) Start(t *testing.T, arguments ...string) *Server {
+	t.Helper()
+	s := &Server{Address: FreeAddress(t), Name: fmt.Sprintf("mc%d-%d", os.Getpid(), count.Add(1))}
+	host, port, err := net.SplitHostPort(s.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A process is named after the file that is executed, link or not.
+	link := filepath.Join(t.TempDir(), s.Name)
+	if err := os.Symlink(r.command[0], link); err != nil {
+		t.Fatal(err)
+	}
+	s.all = append(append([]string{link}, r.command[1:]...), "-l", host, "-p", port, "-U", "0")
+	if os.Getuid() == 0 {
+		s.all = append(s.all, "-u", "root")
+	}
+	s.all = append(s.all, arguments...)
+	s.Restart(t)
+	return s
+}
+
+// Restart starts memcached anew after Stop, and waits until it listens.
+func (s *Server) Restart(t *testing.T) {
+	t.Helper()
+	s.command = exec.Command(s.all[0], s.all[1:]...)
+	s.command.Stderr = t.Output()
+	if err := s.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Stop(syscall.SIGKILL) })
+	Await(t, "memcached listens", func() error {
+		conn, err := net.DialTimeout("tcp", s.Address, time.Second)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+}
+
+// PID is the process ID.
+func (s *Server) PID() int {
+	return s.command.Process.Pid
+}
+
+// Stop sends a signal that ends it, and waits for that. Of one that is stopped it asks nothing.
+func (s *Server) Stop(signal syscall.Signal) {
+	if s.command.ProcessState == nil {
+		_ = s.command.Process.Signal(signal)
+		_ = s.command.Wait() // It was signalled: that is its exit.
+	}
+}
+
+// FreeAddress returns an address on which nothing listens.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
+}
+
+// Await calls check until it has no error, and fails the test with the last one if that takes too long.
+func Await(t *testing.T, what string, check func() error) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("waited in vain until %s: %v", what, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
