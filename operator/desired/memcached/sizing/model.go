@@ -1,0 +1,77 @@
+package sizing
+
+const (
+	kibPerMiB = 1024
+	mib       = 1 << 20
+
+	processKiB   = 6 * kibPerMiB
+	tlsKiB       = 5 * kibPerMiB
+	threadKiB    = 128
+	metadataKiB  = 1 * kibPerMiB
+	socketKiB    = 4
+	clientKiB    = 8
+	tlsClientKiB = 76
+
+	// slabClasses is the number of sizes that memcached sorts items into, each with pages of 1 MiB of its own. It is
+	// the same for every -I that memcached accepts.
+	slabClasses = 39
+
+	// smallestItems is how many of the smallest items (96 bytes) fit on a page of 1 MiB.
+	smallestItems = mib / 96
+
+	// A hash table begins with 2^16 buckets of 8 bytes.
+	firstBuckets = 1 << 16
+	bucketBytes  = 8
+)
+
+// Need is the memory that a full cache takes, by what takes it. Each is in KiB.
+type Need struct {
+	// Items is memcached's -m.
+	Items int64
+	// FirstPages is what the slab classes may take beyond -m.
+	FirstPages int64
+	// HashTable is the index of the items at its largest, while it grows.
+	HashTable int64
+	// Waste is lost between pages, and taken by page tables.
+	Waste int64
+	// Process is memcached with its threads and libraries, and the metadata of a warm restart.
+	Process int64
+	// Connections is what all connections hold when each is in the middle of a request.
+	Connections int64
+}
+
+// Total is the sum, in KiB.
+func (n Need) Total() int64 {
+	return n.Items + n.FirstPages + n.HashTable + n.Waste + n.Process + n.Connections
+}
+
+// need returns what a cache with this -m (in MiB) takes. It grows with cacheMiB, strictly.
+func need(r Request, cacheMiB int64) Need {
+	n := Need{
+		Items:       cacheMiB * kibPerMiB,
+		HashTable:   hashTableKiB(cacheMiB * smallestItems),
+		Waste:       (cacheMiB*kibPerMiB + 99) / 100,
+		Process:     processKiB + threadKiB*int64(r.Threads),
+		Connections: (clientKiB + socketKiB) * int64(r.MaxConnections),
+	}
+	if r.TLS {
+		n.Process += tlsKiB
+		n.Connections = (tlsClientKiB + socketKiB) * int64(r.MaxConnections)
+	}
+	if r.WarmRestart {
+		n.Process += metadataKiB
+	} else {
+		n.FirstPages = (slabClasses - 1) * kibPerMiB
+	}
+	return n
+}
+
+// hashTableKiB returns the largest size of the hash table on the way to that many items.
+func hashTableKiB(items int64) int64 {
+	buckets, both := int64(firstBuckets), int64(firstBuckets)
+	for items > buckets/2*3 {
+		both = 3 * buckets // the old table and the new one, twice its size
+		buckets *= 2
+	}
+	return both * bucketBytes / 1024
+}

@@ -1,0 +1,152 @@
+package sizing
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Refusal says why a request cannot be met, and how to mend it.
+type Refusal struct {
+	// Field of the spec that is to blame, for example "cacheMemory".
+	Field string
+	// Message is a sentence or two for the user, with the numbers.
+	Message string
+	// MemoryLimit is the least limit that would do, in bytes; 0 if no limit would.
+	MemoryLimit int64
+}
+
+// Error returns the field and the message.
+func (r *Refusal) Error() string { return "spec." + r.Field + ": " + r.Message }
+
+func checkFields(r Request) *Refusal {
+	switch {
+	case r.MaxConnections < 0:
+		return &Refusal{Field: "maxConnections",
+			Message: fmt.Sprintf("%d is not a number of connections: choose 1 or more, or leave it out for %d", r.MaxConnections, DefaultMaxConnections)}
+	case r.Threads < 0 || r.Threads > maxThreads:
+		return &Refusal{Field: "threads",
+			Message: fmt.Sprintf("%d threads are not possible: choose 1 to %d, or leave it out for %d", r.Threads, maxThreads, DefaultThreads)}
+	case r.CacheMemory < 0:
+		return &Refusal{Field: "cacheMemory", Message: "a cache cannot hold less than nothing: leave it out to use what the memory limit leaves"}
+	case r.MemoryLimit <= 0:
+		return noLimit(r)
+	}
+	return checkItemSize(r)
+}
+
+func noLimit(r Request) *Refusal {
+	least := limitFor(r, max(leastCacheMiB(r), r.CacheMemory/mib))
+	if checkItemSize(r) != nil {
+		least = 0
+	}
+	refusal := &Refusal{Field: "resources.limits.memory", MemoryLimit: least * mib,
+		Message: "a memory limit is needed to size the cache"}
+	if least > 0 {
+		refusal.Message += fmt.Sprintf(": set one of at least %dMi", least)
+	}
+	return refusal
+}
+
+func checkItemSize(r Request) *Refusal {
+	const kib = 1024
+	switch {
+	case r.MaxItemSize < itemSizeStep || r.MaxItemSize > largestMaxItem:
+		return &Refusal{Field: "maxItemSize",
+			Message: fmt.Sprintf("memcached takes 512Ki to 1Gi, not %d bytes", r.MaxItemSize)}
+	case r.MaxItemSize%itemSizeStep != 0:
+		below := r.MaxItemSize / itemSizeStep * itemSizeStep
+		return &Refusal{Field: "maxItemSize",
+			Message: fmt.Sprintf("memcached takes multiples of 512Ki, and %d bytes are none: choose %dKi or %dKi",
+				r.MaxItemSize, below/kib, (below+itemSizeStep)/kib)}
+	}
+	return nil
+}
+
+// limitTooSmall is for a limit that cannot hold even the smallest cache.
+func limitTooSmall(r Request, least int64) *Refusal {
+	limit := limitFor(r, least)
+	return &Refusal{
+		Field:       "resources.limits.memory",
+		MemoryLimit: limit * mib,
+		Message: fmt.Sprintf("%s cannot hold a cache of %dMi, the smallest possible %s: %s. Set at least %dMi%s",
+			mebi(r.MemoryLimit/1024), least, whyLeast(r, least), breakdown(need(r, least)), limit, fewerConnections(r, least)),
+	}
+}
+
+// cacheTooSmall is for a cache that memcached would not start with.
+func cacheTooSmall(r Request, least int64) *Refusal {
+	return &Refusal{
+		Field: "cacheMemory",
+		Message: fmt.Sprintf("%d bytes are less than %dMi, the smallest possible %s: choose at least that, or leave it out",
+			r.CacheMemory, least, whyLeast(r, least)),
+	}
+}
+
+// cacheTooLarge is for a cache that is fine by itself, but not within this limit.
+func cacheTooLarge(r Request, asked, largest int64) *Refusal {
+	limit := limitFor(r, asked)
+	mend := fmt.Sprintf("Set the memory limit to at least %dMi", limit)
+	if largest >= leastCacheMiB(r) {
+		mend += fmt.Sprintf(", or cacheMemory to at most %dMi, or leave it out", largest)
+	}
+	return &Refusal{
+		Field:       "cacheMemory",
+		MemoryLimit: limit * mib,
+		Message: fmt.Sprintf("a cache of %dMi does not fit the memory limit of %s: %s. %s%s",
+			asked, mebi(r.MemoryLimit/1024), breakdown(need(r, asked)), mend, fewerConnections(r, asked)),
+	}
+}
+
+// whyLeast names what makes the smallest cache as large as it is.
+func whyLeast(r Request, least int64) string {
+	switch {
+	case least == (2*r.MaxItemSize+mib-1)/mib:
+		return fmt.Sprintf("with maxItemSize %dKi (twice that)", r.MaxItemSize/1024)
+	case r.WarmRestart:
+		return "with warmRestart"
+	}
+	return "one"
+}
+
+// breakdown lists what takes the memory, in the order of Need.
+func breakdown(n Need) string {
+	parts := []struct {
+		kib  int64
+		name string
+	}{
+		{n.Items, "items"},
+		{n.FirstPages, "the first page of each slab class"},
+		{n.HashTable, "the hash table"},
+		{n.Waste, "waste"},
+		{n.Process, "memcached itself and its threads"},
+		{n.Connections, "connections"},
+	}
+	var words []string
+	for _, part := range parts {
+		if part.kib > 0 {
+			words = append(words, mebi(part.kib)+" for "+part.name)
+		}
+	}
+	return "it takes " + mebi(n.Total()) + ", that is " + strings.Join(words, ", ")
+}
+
+// fewerConnections adds the other way out, if there is one: nothing but connections has to give way.
+func fewerConnections(r Request, cache int64) string {
+	one := r
+	one.MaxConnections = 1
+	each := need(one, cache).Connections
+	left := r.MemoryLimit/1024 - (need(one, cache).Total() - each)
+	if fit := left / each; fit > 0 && fit < int64(r.MaxConnections) {
+		return fmt.Sprintf(", or maxConnections to at most %d", fit)
+	}
+	return ""
+}
+
+// mebi writes KiB as MiB with one decimal, rounded up, so that what is said to be needed is never too little.
+func mebi(kib int64) string {
+	tenths := (kib*10 + kibPerMiB - 1) / kibPerMiB
+	if tenths%10 == 0 {
+		return fmt.Sprintf("%dMi", tenths/10)
+	}
+	return fmt.Sprintf("%d.%dMi", tenths/10, tenths%10)
+}

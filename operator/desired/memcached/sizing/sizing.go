@@ -1,0 +1,135 @@
+package sizing
+
+import "sort"
+
+// What memcached takes when a field is not given: its own defaults.
+const (
+	DefaultMaxConnections = 1024
+	DefaultMaxItemSize    = 1 * mib
+	DefaultThreads        = 4
+)
+
+const (
+	// minCacheMiB is the least that memcached's cache_memlimit accepts, so a smaller cache could never be resized.
+	minCacheMiB = 8
+
+	// itemSizeStep is memcached's slab_chunk_max: it ends at once when -I is no multiple of it.
+	itemSizeStep   = 512 * 1024
+	largestMaxItem = 1024 * mib
+
+	// maxThreads is where memcached begins to warn.
+	maxThreads = 64
+)
+
+// Request is what a user asks for.
+type Request struct {
+	// MemoryLimit of the container that runs memcached, in bytes.
+	MemoryLimit int64
+	// CacheMemory is the memory for items, in bytes; a part of a MiB is not used. 0 takes what the limit leaves.
+	CacheMemory int64
+	// MaxConnections at a time. 0 means DefaultMaxConnections.
+	MaxConnections int32
+	// MaxItemSize is the largest item with its key, in bytes: a multiple of 512 KiB up to 1 GiB, and at most half of the
+	// cache. 0 means DefaultMaxItemSize.
+	MaxItemSize int64
+	// Threads that answer requests, 1 to 64. 0 means DefaultThreads.
+	Threads int32
+	// WarmRestart keeps the items in a file in memory (-e).
+	WarmRestart bool
+	// TLS is on for the clients' connections.
+	TLS bool
+}
+
+// Arguments are memcached's, and fit the limit of the Request that they were made from.
+type Arguments struct {
+	// CacheMemory is -m, in MiB.
+	CacheMemory int64
+	// MaxConnections is -c.
+	MaxConnections int32
+	// MaxItemSize is -I, in bytes.
+	MaxItemSize int64
+	// Threads is -t.
+	Threads int32
+	// VolumeSize is what the volume of a warm restart has to hold, in bytes: the file and its metadata. 0 without one.
+	VolumeSize int64
+	// Need is how the memory limit is used when the cache is full.
+	Need Need
+}
+
+// Arrange returns memcached's arguments for a request. The error is a *Refusal.
+func Arrange(r Request) (Arguments, error) {
+	r = withDefaults(r)
+	if refusal := checkFields(r); refusal != nil {
+		return Arguments{}, refusal
+	}
+	cache, refusal := cacheMiB(r)
+	if refusal != nil {
+		return Arguments{}, refusal
+	}
+	arguments := Arguments{
+		CacheMemory:    cache,
+		MaxConnections: r.MaxConnections,
+		MaxItemSize:    r.MaxItemSize,
+		Threads:        r.Threads,
+		Need:           need(r, cache),
+	}
+	if r.WarmRestart {
+		arguments.VolumeSize = (cache*kibPerMiB + metadataKiB) * 1024
+	}
+	return arguments, nil
+}
+
+func withDefaults(r Request) Request {
+	if r.MaxConnections == 0 {
+		r.MaxConnections = DefaultMaxConnections
+	}
+	if r.MaxItemSize == 0 {
+		r.MaxItemSize = DefaultMaxItemSize
+	}
+	if r.Threads == 0 {
+		r.Threads = DefaultThreads
+	}
+	return r
+}
+
+// cacheMiB returns -m: the one asked for, or the largest that fits.
+func cacheMiB(r Request) (int64, *Refusal) {
+	least, largest := leastCacheMiB(r), largestCacheMiB(r)
+	if r.CacheMemory == 0 {
+		if largest < least {
+			return 0, limitTooSmall(r, least)
+		}
+		return largest, nil
+	}
+	asked := r.CacheMemory / mib
+	switch {
+	case asked < least:
+		return 0, cacheTooSmall(r, least)
+	case asked > largest:
+		return 0, cacheTooLarge(r, asked, largest)
+	}
+	return asked, nil
+}
+
+// leastCacheMiB returns the smallest -m that memcached starts with.
+func leastCacheMiB(r Request) int64 {
+	least := max(minCacheMiB, (2*r.MaxItemSize+mib-1)/mib)
+	if r.WarmRestart {
+		least = max(least, slabClasses)
+	}
+	return least
+}
+
+// largestCacheMiB returns the largest -m that fits the limit, 0 if none does.
+func largestCacheMiB(r Request) int64 {
+	limit := r.MemoryLimit / 1024
+	tooLarge := sort.Search(int(limit/kibPerMiB)+1, func(cache int) bool {
+		return need(r, int64(cache)).Total() > limit
+	})
+	return max(0, int64(tooLarge)-1)
+}
+
+// limitFor returns the least memory limit, in whole MiB, that holds a cache of that size.
+func limitFor(r Request, cache int64) int64 {
+	return (need(r, cache).Total() + kibPerMiB - 1) / kibPerMiB
+}
