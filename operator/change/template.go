@@ -1,0 +1,137 @@
+package change
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The names that Read goes by. They are part of released pod templates.
+const (
+	// MemcachedContainer runs memcached.
+	MemcachedContainer = "memcached"
+	// AgentContainer is the sidecar.
+	AgentContainer = "agent"
+	// CacheVolume holds the items of a warm restart.
+	CacheVolume = "cache"
+	// CertificatesVolume and UsersVolume mount Secrets.
+	CertificatesVolume = "certificates"
+	UsersVolume        = "users"
+)
+
+// Read returns how pods of this template run, whether it comes from the cluster or has just been made. Size, Version and the
+// contents of Secrets are not in a template: the caller fills them in. The error says that there is no memcached in it, or
+// which of its arguments cannot be understood.
+func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
+	template = template.DeepCopy()
+	fillDefaults(&template.Spec)
+	delete(template.Annotations, restartedAt)
+	spec := &template.Spec
+	state := State{
+		Workload:    workload,
+		Labels:      maps.Clone(template.Labels),
+		Annotations: maps.Clone(template.Annotations),
+	}
+	memcached := containerNamed(spec.Containers, MemcachedContainer)
+	if memcached == nil {
+		return State{}, fmt.Errorf("the pod template has no container %q", MemcachedContainer)
+	}
+	arguments, err := ParseArguments(memcached.Args)
+	if err != nil {
+		return State{}, err
+	}
+	state.Image, state.Command, state.Arguments = memcached.Image, memcached.Command, arguments
+	state.Resources = takeResources(&memcached.Resources)
+	memcached.Image, memcached.Command, memcached.Args = "", nil, nil
+	// The sidecar may be a container or one that is started first (an init container that stays).
+	for _, agent := range []*corev1.Container{containerNamed(spec.Containers, AgentContainer), containerNamed(spec.InitContainers, AgentContainer)} {
+		if agent != nil {
+			state.AgentImage, agent.Image = agent.Image, ""
+		}
+	}
+	takeVolumes(spec, &state)
+	if state.Scheduling, err = takeScheduling(spec); err != nil {
+		return State{}, err
+	}
+	template.Labels, template.Annotations = nil, nil
+	state.Rest, err = flatten(template)
+	return state, err
+}
+
+func containerNamed(containers []corev1.Container, name string) *corev1.Container {
+	for i := range containers {
+		if containers[i].Name == name {
+			return &containers[i]
+		}
+	}
+	return nil
+}
+
+// takeResources moves what has a field out of the resources.
+func takeResources(from *corev1.ResourceRequirements) Resources {
+	resources := Resources{
+		CPURequest:    from.Requests.Cpu().MilliValue(),
+		CPULimit:      from.Limits.Cpu().MilliValue(),
+		MemoryRequest: from.Requests.Memory().Value(),
+		MemoryLimit:   from.Limits.Memory().Value(),
+	}
+	for _, list := range []corev1.ResourceList{from.Requests, from.Limits} {
+		delete(list, corev1.ResourceCPU)
+		delete(list, corev1.ResourceMemory)
+	}
+	return resources
+}
+
+// takeVolumes moves the names of Secrets and the size of the items' volume out of the volumes.
+func takeVolumes(spec *corev1.PodSpec, state *State) {
+	for i := range spec.Volumes {
+		volume := &spec.Volumes[i]
+		switch {
+		case volume.Name == CertificatesVolume && volume.Secret != nil:
+			state.Certificates.Secret, volume.Secret.SecretName = volume.Secret.SecretName, ""
+		case volume.Name == UsersVolume && volume.Secret != nil:
+			state.Users.Secret, volume.Secret.SecretName = volume.Secret.SecretName, ""
+		case volume.Name == CacheVolume && volume.EmptyDir != nil && volume.EmptyDir.SizeLimit != nil:
+			state.VolumeSize, volume.EmptyDir.SizeLimit = volume.EmptyDir.SizeLimit.Value(), nil
+		}
+	}
+}
+
+// takeScheduling moves what has a field out of the pod.
+func takeScheduling(spec *corev1.PodSpec) (Scheduling, error) {
+	scheduling := Scheduling{NodeSelector: spec.NodeSelector, PriorityClass: spec.PriorityClassName}
+	if spec.Affinity != nil {
+		raw, err := json.Marshal(spec.Affinity)
+		if err != nil {
+			return scheduling, err
+		}
+		scheduling.Affinity = string(raw)
+	}
+	var err error
+	if scheduling.Tolerations, err = inJSON(spec.Tolerations); err != nil {
+		return scheduling, err
+	}
+	if scheduling.TopologySpread, err = inJSON(spec.TopologySpreadConstraints); err != nil {
+		return scheduling, err
+	}
+	spec.NodeSelector, spec.PriorityClassName, spec.Affinity = nil, "", nil
+	spec.Tolerations, spec.TopologySpreadConstraints = nil, nil
+	return scheduling, nil
+}
+
+// inJSON returns each element, in an order that does not matter to Kubernetes and so is always the same.
+func inJSON[T any](elements []T) ([]string, error) {
+	var texts []string
+	for _, element := range elements {
+		raw, err := json.Marshal(element)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, string(raw))
+	}
+	slices.Sort(texts)
+	return texts, nil
+}
