@@ -78,6 +78,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		Changes:     applied.Changes, Deployment: observed.Deployment,
 		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
 	})
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil // The operator stops. Who runs next begins this pass anew, so it has not failed.
+	}
 	r.Metrics.Reconciled(v1alpha1.ApplicationKind, err)
 	return outcome.Resolve(err)
 }
