@@ -4,11 +4,14 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/olm/e2e/fixture"
 	"github.com/example/memcached-operator/olm/walk"
@@ -61,10 +64,11 @@ func brokenReleases(t *testing.T) (broken, brokenCatalog, mended, mendedCatalog 
 		deployment := &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
 		manager := &deployment.Template.Spec.Containers[0]
 		manager.Args = append(manager.Args, "--of-another-release")
-		deployment.ProgressDeadlineSeconds = new(int32(5)) // OLM itself would give up after five minutes.
-		// Kubernetes measures the time from the last progress that it has noted. That one pod of the old template became
-		// one of the new it can miss, and then it waits for ever; that there are two now it cannot.
-		deployment.Replicas = new(int32(2))
+		// OLM itself would give up after five minutes. Kubernetes measures the time from the last progress that it has
+		// noted. That one pod of the old template became one of the new it can miss, and then it waits for ever; that
+		// there are two now it cannot. While the rollout is stuck, the second one is of the old template.
+		deployment.ProgressDeadlineSeconds = new(int32(20))
+		deployment.Replicas = new(int32(brokenReplicas))
 	})
 	must(t, err)
 	good, err := suite.stage.Release(ctx, mended, nil)
@@ -76,11 +80,32 @@ func brokenReleases(t *testing.T) (broken, brokenCatalog, mended, mendedCatalog 
 	return broken, brokenCatalog, mended, mendedCatalog
 }
 
-// failToUpgrade approves an upgrade to a release that does not start, and waits until OLM
-// says so, which it does as soon as Kubernetes does.
+// brokenReplicas is how many pods the broken release asks for.
+const brokenReplicas = 2
+
+// failToUpgrade approves an upgrade to a release that does not start, and waits until it has failed for good and OLM says so.
 func failToUpgrade(ctx context.Context, t *testing.T, broken string) {
 	t.Helper()
 	approve(ctx, t, broken)
-	_, err := suite.cluster.WaitPhase(ctx, broken, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed, 2*time.Minute)
+	must(t, walk.Within(ctx, 2*time.Minute, "the rollout of "+broken+" to be stuck", stuck))
+	_, err := suite.cluster.WaitPhase(ctx, broken, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed, time.Minute)
 	must(t, err)
+}
+
+// stuck says whether the operator's Deployment missed its deadline after the last progress that it can make: its pods of the
+// old template are ready. A deadline missed before that ends with that progress, and OLM then installs the release again.
+func stuck(ctx context.Context) error {
+	var deployment appsv1.Deployment
+	if err := suite.cluster.Client.Get(ctx, types.NamespacedName{Namespace: walk.Namespace, Name: walk.Package + "-controller-manager"}, &deployment); err != nil {
+		return err
+	}
+	if available := deployment.Status.AvailableReplicas; available != brokenReplicas {
+		return fmt.Errorf("%d of %d pods are ready", available, brokenReplicas)
+	}
+	for _, c := range deployment.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
+			return nil
+		}
+	}
+	return fmt.Errorf("within its deadline: %v", deployment.Status.Conditions)
 }
