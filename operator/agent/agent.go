@@ -18,6 +18,8 @@ import (
 	"github.com/example/memcached-operator/operator/agent/bridge"
 	"github.com/example/memcached-operator/operator/agent/canary"
 	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/hitratio"
+	"github.com/example/memcached-operator/operator/agent/memory"
 	"github.com/example/memcached-operator/operator/agent/process"
 	"github.com/example/memcached-operator/operator/agent/reload"
 	"github.com/example/memcached-operator/operator/agent/starts"
@@ -55,6 +57,9 @@ type agent struct {
 	canary   *canary.Canary
 	history  *starts.History
 	reloads  *reload.Loop
+	memory   *memory.Loop
+	ratio    hitratio.Window
+	now      func() time.Time
 	listener net.Listener
 	server   *http.Server
 }
@@ -69,7 +74,7 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &agent{options: o, logger: logger, dialer: connection.New(o.memcached, certificates, users)}
+	a := &agent{options: o, logger: logger, dialer: connection.New(o.memcached, certificates, users), now: time.Now}
 	registry := prometheus.NewRegistry()
 	if a.canary, err = canary.New(a.dialer, o.name, registry); err != nil {
 		return nil, err
@@ -80,6 +85,7 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 	if a.reloads, err = loop(o, a.dialer, registry, logger); err != nil {
 		return nil, err
 	}
+	a.memory = &memory.Loop{File: o.cacheMemory, Dialer: a.dialer, Interval: o.reloadInterval, Logger: logger}
 	if a.bridge, err = bridge.Listen(o.directory, a.dialer, logger); err != nil {
 		return nil, err
 	}
@@ -89,7 +95,7 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 	if a.listener, err = net.Listen("tcp", o.bind); err != nil {
 		return nil, fmt.Errorf("listen on --bind-address: %w", err)
 	}
-	a.server = &http.Server{Handler: handler(a.dialer, o.probeTimeout, registry, logger), ReadHeaderTimeout: 5 * time.Second}
+	a.server = &http.Server{Handler: a.handler(registry), ReadHeaderTimeout: 5 * time.Second}
 	return a, nil
 }
 
@@ -123,6 +129,9 @@ func (a *agent) run(ctx context.Context) error {
 		}
 	})
 	parts.Go(func() { a.reloads.Run(ctx) })
+	if a.memory.File != "" {
+		parts.Go(func() { a.memory.Run(ctx) })
+	}
 	parts.Go(func() { a.observe(ctx) })
 	parts.Go(func() {
 		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
@@ -143,45 +152,4 @@ func (a *agent) run(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// observe looks at memcached again and again. What it cannot see shows in metrics; a line is logged when that changes.
-func (a *agent) observe(ctx context.Context) {
-	ticker := time.NewTicker(a.options.interval)
-	defer ticker.Stop()
-	problem := ""
-	for {
-		err := errors.Join(a.canary.Sing(), a.look(ctx))
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil && err.Error() != problem:
-			problem = err.Error()
-			a.logger.Warn("Memcached does not do as it should", "error", err)
-		case err == nil && problem != "":
-			problem = ""
-			a.logger.Info("Memcached does as it should again")
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// look asks memcached for its statistics, over a new connection, which also shows the certificate that it serves.
-func (a *agent) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, a.options.interval)
-	defer cancel()
-	conn, err := a.dialer.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	start, err := a.history.Look(ctx, conn)
-	if start != nil {
-		a.logger.Info("Memcached was started", "warm", start.Warm, "itemsBefore", start.Before, "itemsRestored", start.Restored)
-	}
-	return err
 }

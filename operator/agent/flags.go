@@ -21,6 +21,7 @@ type options struct {
 	name           string
 	process        string
 	users          string
+	cacheMemory    string
 	certificates   access.CertificateFiles
 	interval       time.Duration
 	reloadInterval time.Duration
@@ -34,13 +35,15 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("memcached-operator agent", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // Errors are printed once, by main, without the whole usage.
 	flags.StringVar(&o.memcached, "memcached", "127.0.0.1:11211", "`address` of memcached: host:port, or the path of a Unix socket")
-	flags.StringVar(&o.bind, "bind-address", ":9150", "`address` that serves /metrics, /readyz, /livez and /healthz")
+	flags.StringVar(&o.bind, "bind-address", ":9150", "`address` that serves /metrics, /readyz, /livez, /healthz and /state")
 	flags.StringVar(&o.directory, "directory", "",
 		"private writable `directory` for the history of memcached's starts, which should outlive the agent's container; "+
 			"without it, a temporary one that does not")
 	flags.StringVar(&o.name, "name", hostname, "`name` of the pod, which makes the key of the canary its own")
 	flags.StringVar(&o.process, "process", "memcached", "`name` of memcached's process, which gets SIGHUP when users change")
 	flags.StringVar(&o.users, "users-file", "", "memcached's own `file` of lines user:password; the agent logs in as the first of them")
+	flags.StringVar(&o.cacheMemory, "cache-memory-file", "",
+		"`file` with the memory for items, in MiB, which memcached is told when it has another; it may be missing or empty")
 	flags.StringVar(&o.certificates.CA, "tls-ca", "", "PEM `file` of the CA that signed memcached's certificate; with it, the agent speaks TLS")
 	flags.StringVar(&o.certificates.ServerName, "tls-server-name", "", "DNS `name` that memcached's certificate is for; needed with --tls-ca")
 	flags.StringVar(&o.certificates.Certificate, "tls-certificate", "",

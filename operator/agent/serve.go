@@ -16,6 +16,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/agent/connection"
 	"github.com/example/memcached-operator/operator/agent/starts"
+	"github.com/example/memcached-operator/operator/agent/state"
 )
 
 // scrapeTimeout is how long memcached may take for each of the exporter's questions. It is below the 10 seconds that
@@ -87,16 +88,16 @@ func (s *servedCertificate) Collect(collected chan<- prometheus.Metric) {
 	}
 }
 
-// handler serves metrics and probes.
-func handler(dialer *connection.Dialer, timeout time.Duration, registry *prometheus.Registry, logger *slog.Logger) http.Handler {
-	mux := http.NewServeMux()
+// handler serves metrics, probes and the state.
+func (a *agent) handler(registry *prometheus.Registry) http.Handler {
+	mux, timeout := http.NewServeMux(), a.options.probeTimeout
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4,
+		ErrorLog: slog.NewLogLogger(a.logger.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4,
 	}))
 	mux.Handle("GET /healthz", probe(timeout, func(context.Context) error { return nil }))
-	mux.Handle("GET /livez", probe(timeout, dialer.Alive))
+	mux.Handle("GET /livez", probe(timeout, a.dialer.Alive))
 	mux.Handle("GET /readyz", probe(timeout, func(ctx context.Context) error {
-		conn, err := dialer.Dial(ctx)
+		conn, err := a.dialer.Dial(ctx)
 		if err != nil {
 			return err
 		}
@@ -104,6 +105,7 @@ func handler(dialer *connection.Dialer, timeout time.Duration, registry *prometh
 		_, err = conn.Version(ctx)
 		return err
 	}))
+	mux.HandleFunc("GET "+state.Path, a.serveState)
 	return mux
 }
 

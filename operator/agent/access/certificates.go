@@ -40,7 +40,12 @@ type Certificates struct {
 // Read reads the files. It fails on what is no PEM, and on a key that belongs to another certificate; it does not look
 // at the time, for which there is Check.
 func (f CertificateFiles) Read() (*Certificates, error) {
-	c, files := &Certificates{}, reader{hash: sha256.New()}
+	return f.ReadFrom(os.ReadFile)
+}
+
+// ReadFrom is Read for files that are not on this machine: open gets their paths, and returns their contents.
+func (f CertificateFiles) ReadFrom(open func(path string) ([]byte, error)) (*Certificates, error) {
+	c, files := &Certificates{}, reader{open: open, hash: sha256.New()}
 	served, err := files.pair(f.Certificate, f.Key)
 	if err != nil {
 		return nil, fmt.Errorf("read memcached's certificate: %w", err)
@@ -74,6 +79,7 @@ func (f CertificateFiles) Read() (*Certificates, error) {
 
 // reader reads files and remembers all that it read in a hash. An empty path stands for no file, and reads as nil.
 type reader struct {
+	open func(path string) ([]byte, error)
 	hash hash.Hash
 }
 
@@ -81,7 +87,7 @@ func (r reader) read(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := r.open(path)
 	if err == nil && len(bytes.TrimSpace(data)) == 0 {
 		err = fmt.Errorf("%s is empty", path)
 	}
@@ -157,10 +163,7 @@ func (c *Certificates) Check(now time.Time) error {
 		return nil
 	}
 	options := x509.VerifyOptions{
-		DNSName: c.config.ServerName, Roots: c.config.RootCAs, Intermediates: x509.NewCertPool(), CurrentTime: now,
-	}
-	for _, certificate := range c.chain {
-		options.Intermediates.AddCert(certificate)
+		DNSName: c.config.ServerName, Roots: c.config.RootCAs, Intermediates: c.Intermediates(), CurrentTime: now,
 	}
 	if _, err := c.leaf.Verify(options); err != nil {
 		var unknown x509.UnknownAuthorityError
@@ -170,4 +173,14 @@ func (c *Certificates) Check(now time.Time) error {
 		return err
 	}
 	return nil
+}
+
+// Intermediates returns the certificates of CAs that came with the one that memcached is to serve, in a pool of the
+// caller's own.
+func (c *Certificates) Intermediates() *x509.CertPool {
+	pool := x509.NewCertPool()
+	for _, certificate := range c.chain {
+		pool.AddCert(certificate)
+	}
+	return pool
 }

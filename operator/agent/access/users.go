@@ -13,8 +13,9 @@ import (
 // MaxUsers is how many users memcached reads from its file. It drops the rest without a word.
 const MaxUsers = 8
 
-// longestLine is the longest line user:password, in bytes without its end. Memcached cuts longer ones.
-const longestLine = 255
+// longestLine is the longest line user:password, in bytes without its end. With a longer one memcached drops the lines that
+// follow, and cuts it from 256 on.
+const longestLine = 254
 
 // User may use memcached.
 type User struct {
@@ -37,19 +38,28 @@ func ReadUsers(path string) (*Users, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the users: %w", err)
 	}
+	users, err := ParseUsers(path, data)
+	if err != nil {
+		return nil, fmt.Errorf("read the users: %w", err)
+	}
+	return users, nil
+}
+
+// ParseUsers is ReadUsers for what has been read already. Errors name the source that is given.
+func ParseUsers(source string, data []byte) (*Users, error) {
 	u := &Users{fingerprint: fmt.Sprintf("%x", sha256.Sum256(data))}
 	for line := range bytes.Lines(data) {
 		user, err := parseUser(strings.TrimRight(string(line), "\r\n"))
 		if err != nil {
-			return nil, fmt.Errorf("read the users: line %d of %s %w", len(u.all)+1, path, err)
+			return nil, fmt.Errorf("line %d of %s %w", len(u.all)+1, source, err)
 		}
 		u.all = append(u.all, user)
 	}
 	switch {
 	case len(u.all) == 0:
-		return nil, fmt.Errorf("read the users: %s names none: write lines user:password", path)
+		return nil, fmt.Errorf("%s names none: write lines user:password", source)
 	case len(u.all) > MaxUsers:
-		return nil, fmt.Errorf("read the users: %s names %d, but memcached takes at most %d: remove some", path, len(u.all), MaxUsers)
+		return nil, fmt.Errorf("%s names %d, but memcached takes at most %d: remove some", source, len(u.all), MaxUsers)
 	}
 	return u, nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
@@ -36,6 +37,7 @@ type Canary struct {
 	key      string
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
+	hits     atomic.Int64
 }
 
 // New returns a Canary whose key ends in name, which is the pod's: through a proxy, canaries of several pods would
@@ -87,11 +89,19 @@ func (c *Canary) Sing() error {
 	}
 	return c.measure("get", func() error {
 		item, err := c.client.Get(c.key)
+		if err == nil {
+			c.hits.Add(1)
+		}
 		if err == nil && string(item.Value) != value {
 			err = fmt.Errorf("memcached returned another value than was stored: does something else write %q?", c.key)
 		}
 		return err
 	})
+}
+
+// Hits returns how many of the hits that memcached counts are the canary's.
+func (c *Canary) Hits() int64 {
+	return c.hits.Load()
 }
 
 // Close hangs up.

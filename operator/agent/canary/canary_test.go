@@ -52,6 +52,9 @@ func TestTheCanaryMeasuresAndCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if hits := bird.Hits(); hits != 3 {
+			t.Errorf("%d hits are the canary's, want 3", hits)
+		}
 		server.Stop(syscall.SIGTERM)
 		if err := bird.Sing(); err == nil {
 			t.Error("sings without memcached")

@@ -18,6 +18,9 @@ const (
 	rejected        = "CLIENT_ERROR authentication failure"
 )
 
+// ErrBusy says that memcached is still at it, and takes the next order of this kind later.
+var ErrBusy = errors.New("memcached is busy with the last page")
+
 // Conn is a connection to memcached on which the user is logged in. It is either used as a net.Conn or by its methods,
 // and by one goroutine at a time. After an error of a method other than RefusedError, close it.
 type Conn struct {
@@ -88,9 +91,30 @@ func (c *Conn) Stats(ctx context.Context, topic string) (map[string]string, erro
 // memcached that cannot use the files refuses, and then also refuses every new TLS connection until it can: check the
 // files first, and keep the connection to try again.
 func (c *Conn) RefreshCertificates(ctx context.Context) error {
-	answer, err := c.command(ctx, "refresh_certs")
+	return c.order(ctx, "refresh_certs")
+}
+
+// SetMemoryLimit changes memcached's -m, in MiB. Memory that it has taken already stays taken: see ReleasePage.
+func (c *Conn) SetMemoryLimit(ctx context.Context, mebibytes int64) error {
+	return c.order(ctx, fmt.Sprintf("cache_memlimit %d", mebibytes))
+}
+
+// ReleasePage makes memcached begin to give back a page of memory of a slab class, if it has taken more than its limit.
+// The items of the page are moved or evicted meanwhile, and until then the next page is refused: that is ErrBusy.
+func (c *Conn) ReleasePage(ctx context.Context, class string) error {
+	err := c.order(ctx, fmt.Sprintf("slabs reassign %s 0", class))
+	var refused *RefusedError
+	if errors.As(err, &refused) && strings.HasPrefix(refused.Answer, "BUSY") {
+		return ErrBusy
+	}
+	return err
+}
+
+// order sends a command that is answered OK.
+func (c *Conn) order(ctx context.Context, command string) error {
+	answer, err := c.command(ctx, command)
 	if err == nil && answer != "OK" {
-		err = &RefusedError{Command: "refresh_certs", Answer: answer}
+		err = &RefusedError{Command: command, Answer: answer}
 	}
 	return err
 }

@@ -2,13 +2,17 @@ package reload
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/example/memcached-operator/operator/agent/access"
 	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/state"
 )
 
 const (
@@ -42,8 +46,27 @@ type Loop struct {
 	// Logger gets a line for each reload, and for each new reason of a failure.
 	Logger *slog.Logger
 
+	control *connection.Conn
+
+	mutex               sync.Mutex // Of what others may ask for.
 	certificates, users progress
-	control             *connection.Conn
+}
+
+// Problem says what memcached could not take over when that was last tried, in a text that is the same each time. It is
+// empty when it has taken over all, and before the first look.
+func (l *Loop) Problem() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var problems []string
+	for _, kind := range []struct {
+		what    What
+		problem string
+	}{{Certificates, l.certificates.problem}, {Users, l.users.problem}} {
+		if kind.problem != "" {
+			problems = append(problems, fmt.Sprintf("%s are not reloaded: %s", kind.what, kind.problem))
+		}
+	}
+	return strings.Join(problems, "; ")
 }
 
 // progress is how far one kind of reload has come.
@@ -109,13 +132,15 @@ func (l *Loop) note(ctx context.Context, what What, p *progress, fingerprint str
 		return
 	}
 	l.Metrics.attempted(what, err == nil, time.Now())
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
 	if err == nil {
 		*p = progress{begun: true, applied: fingerprint}
 		l.Logger.Info("Memcached has taken over what is on disk", "what", what)
 		return
 	}
-	if p.problem != err.Error() {
-		p.problem = err.Error()
+	if problem := state.Brief(err); p.problem != problem {
+		p.problem = problem
 		l.Logger.Error("Memcached goes on with what it had: trying again", "what", what, "error", err, "every", l.Interval)
 	}
 }

@@ -40,7 +40,7 @@ func (l *Loop) refresh(ctx context.Context, certificates *access.Certificates) e
 	}
 	// Memcached counts whole seconds, on a clock that moves once a second.
 	if longest := int(time.Since(begin).Seconds()) + 2; age > longest {
-		return fmt.Errorf("memcached said OK, but read its certificates %d seconds ago", age)
+		return errors.New("memcached said OK, but by its statistics it has read its certificates earlier, and not again")
 	}
 	if certificates.TLS() != nil {
 		if err := l.shows(ctx, certificates); err != nil {
@@ -99,11 +99,15 @@ func (l *Loop) shows(ctx context.Context, certificates *access.Certificates) err
 
 // rotate makes memcached read its users again, and the dialer use users once it did.
 func (l *Loop) rotate(ctx context.Context, users *access.Users) error {
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	// SIGHUP ends a memcached that has only begun to start. One that answers knows what to do.
+	if err := l.Dialer.Alive(ctx); err != nil {
+		return err
+	}
 	if err := l.Hangup(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
-	defer cancel()
 	gone := l.Dialer.Users().Missing(users)
 	for {
 		err := l.admits(ctx, users.All(), gone)

@@ -13,6 +13,7 @@
 //     is seen by another process ID, less processor time, or less uptime than before: none of them is touched by
 //     memcached's "stats reset". What is missed is a warm start of a memcached that had hardly done anything, in a process
 //     namespace of its own.
+//   - When a warm start was is not told: uptime goes on. It is dated when it is first seen.
 //   - Two starts between two looks count as one.
 //   - Items before the start are those of the last look, not of the moment when memcached stopped.
 package starts

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -19,6 +20,7 @@ type record struct {
 	Cold     int64   `json:"cold"`
 	Before   int64   `json:"before"`
 	Restored int64   `json:"restored"`
+	Since    int64   `json:"since"`
 }
 
 // Start is a start of memcached.
@@ -31,11 +33,15 @@ type Start struct {
 
 	// Restored is how many items of before were there when it was first looked at after the start.
 	Restored int64
+
+	// At is when memcached started, in whole seconds, or when it was first looked at after the start, if it does not tell.
+	At time.Time
 }
 
 // History remembers memcached's starts in a file, so that they outlive the agent. It is a prometheus.Collector.
 type History struct {
-	path string
+	path    string
+	looking sync.Mutex // Samples have to be compared in the order in which they were taken.
 
 	mutex  sync.Mutex
 	record record
@@ -62,6 +68,8 @@ func Open(directory string) (*History, error) {
 // Look looks at memcached. It returns the start that it sees, or nil. If it is the file that cannot be written, there can
 // be a start and an error, and the start counts until the agent ends.
 func (h *History) Look(ctx context.Context, source Source) (*Start, error) {
+	h.looking.Lock()
+	defer h.looking.Unlock()
 	sample, err := Take(ctx, source)
 	if err != nil {
 		return nil, err
@@ -70,19 +78,39 @@ func (h *History) Look(ctx context.Context, source Source) (*Start, error) {
 	defer h.mutex.Unlock()
 	var start *Start
 	if h.record.Last == nil || sample.After(*h.record.Last) {
-		start = &Start{Warm: sample.Restored > 0, Restored: sample.Restored}
-		if h.record.Last != nil {
-			start.Before = h.record.Last.Items
-		}
+		start = begun(sample, h.record.Last)
 		if start.Warm {
 			h.record.Warm++
 		} else {
 			h.record.Cold++
 		}
-		h.record.Before, h.record.Restored = start.Before, start.Restored
+		h.record.Before, h.record.Restored, h.record.Since = start.Before, start.Restored, start.At.Unix()
 	}
 	h.record.Last = &sample
 	return start, h.write()
+}
+
+// begun returns the start between two samples; last is nil if there is no earlier one.
+func begun(sample Sample, last *Sample) *Start {
+	start := &Start{Warm: sample.Restored > 0, Restored: sample.Restored}
+	at := sample.Time - sample.Uptime
+	if last != nil {
+		start.Before = last.Items
+	}
+	// The uptime goes on across a start that found a file, so it may reach back to before the last look.
+	if start.Warm || last != nil && at < last.Time {
+		at = sample.Time
+	}
+	start.At = time.Unix(at, 0)
+	return start
+}
+
+// Last returns the last start that was seen, false before the first look.
+func (h *History) Last() (Start, bool) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	r := h.record
+	return Start{Warm: r.Restored > 0, Before: r.Before, Restored: r.Restored, At: time.Unix(r.Since, 0)}, r.Last != nil
 }
 
 // write replaces the file in one step.

@@ -14,6 +14,9 @@ type Sample struct {
 	// Processor is the processor time, in seconds, that memcached has used.
 	Processor float64 `json:"processor"`
 
+	// Time is when the sample was taken, by memcached's clock, in seconds since 1970.
+	Time int64 `json:"time"`
+
 	// Uptime is how many seconds memcached says that it has run.
 	Uptime int64 `json:"uptime"`
 
@@ -63,6 +66,7 @@ func read(first, second, settings map[string]string) (Sample, error) {
 	s := Sample{
 		PID:       int64(number(first, "pid")),
 		Processor: number(first, "rusage_user") + number(first, "rusage_system"),
+		Time:      int64(number(first, "time")),
 		Uptime:    int64(number(first, "uptime")),
 		Items:     int64(number(first, "curr_items")),
 		Restored:  int64(number(first, "total_items")),

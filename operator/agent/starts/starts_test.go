@@ -7,11 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/example/memcached-operator/operator/agent/access"
@@ -33,7 +36,7 @@ func (f fake) Stats(_ context.Context, topic string) (map[string]string, error) 
 // memcached returns the statistics of one that has run for a while, with changes in pairs of name and value.
 func memcached(changes ...string) fake {
 	f := fake{
-		"pid": "1", "rusage_user": "4.0", "rusage_system": "2.0", "uptime": "100", "curr_items": "50", "total_items": "80",
+		"pid": "1", "rusage_user": "4.0", "rusage_system": "2.0", "time": "1000", "uptime": "100", "curr_items": "50", "total_items": "80",
 		"cmd_set": "80", "incr_hits": "0", "incr_misses": "0", "decr_hits": "0", "decr_misses": "0", "memory_file": "/cache/memory",
 	}
 	for i := 0; i < len(changes); i += 2 {
@@ -47,15 +50,16 @@ func TestStartsAreSeen(t *testing.T) {
 		second fake
 		want   *starts.Start
 	}{
-		"none while time goes by":      {memcached("rusage_user", "4.1", "uptime", "110", "cmd_set", "90"), nil},
-		"none when nothing moved":      {memcached(), nil},
-		"none after stats reset":       {memcached("rusage_user", "4.1", "uptime", "110", "cmd_set", "0", "total_items", "0"), nil},
-		"cold with less uptime":        {memcached("rusage_user", "9.0", "uptime", "2", "total_items", "3", "cmd_set", "3"), &starts.Start{Before: 50}},
-		"warm with less CPU time":      {memcached("rusage_user", "0.1", "rusage_system", "0.1", "uptime", "110", "cmd_set", "5", "total_items", "53"), &starts.Start{Warm: true, Before: 50, Restored: 48}},
-		"warm with another process ID": {memcached("pid", "9", "rusage_user", "5", "uptime", "110", "cmd_set", "0", "total_items", "50"), &starts.Start{Warm: true, Before: 50, Restored: 50}},
-		"cold without a memory file":   {memcached("pid", "9", "cmd_set", "0", "total_items", "1", "memory_file", "(null)"), &starts.Start{Before: 50}},
-		"cold when stores failed":      {memcached("pid", "9", "cmd_set", "9", "total_items", "1"), &starts.Start{Before: 50}},
-		"cold when counting created":   {memcached("pid", "9", "cmd_set", "0", "incr_misses", "3", "decr_hits", "2", "total_items", "5"), &starts.Start{Before: 50}},
+		"none while time goes by":          {memcached("rusage_user", "4.1", "uptime", "110", "cmd_set", "90"), nil},
+		"none when nothing moved":          {memcached(), nil},
+		"none after stats reset":           {memcached("rusage_user", "4.1", "uptime", "110", "cmd_set", "0", "total_items", "0"), nil},
+		"cold with less uptime":            {memcached("rusage_user", "9.0", "time", "1010", "uptime", "2", "total_items", "3", "cmd_set", "3"), &starts.Start{Before: 50, At: time.Unix(1008, 0)}},
+		"warm with less CPU time":          {memcached("rusage_user", "0.1", "rusage_system", "0.1", "time", "1010", "uptime", "110", "cmd_set", "5", "total_items", "53"), &starts.Start{Warm: true, Before: 50, Restored: 48, At: time.Unix(1010, 0)}},
+		"warm with another process ID":     {memcached("pid", "9", "rusage_user", "5", "time", "1010", "uptime", "110", "cmd_set", "0", "total_items", "50"), &starts.Start{Warm: true, Before: 50, Restored: 50, At: time.Unix(1010, 0)}},
+		"cold without a memory file":       {memcached("pid", "9", "time", "1010", "uptime", "3", "cmd_set", "0", "total_items", "1", "memory_file", "(null)"), &starts.Start{Before: 50, At: time.Unix(1007, 0)}},
+		"cold when stores failed":          {memcached("pid", "9", "time", "1010", "uptime", "3", "cmd_set", "9", "total_items", "1"), &starts.Start{Before: 50, At: time.Unix(1007, 0)}},
+		"cold when counting created":       {memcached("pid", "9", "time", "1010", "uptime", "3", "cmd_set", "0", "incr_misses", "3", "decr_hits", "2", "total_items", "5"), &starts.Start{Before: 50, At: time.Unix(1007, 0)}},
+		"cold with an uptime that went on": {memcached("pid", "9", "time", "1010", "uptime", "110", "cmd_set", "0", "total_items", "0"), &starts.Start{Before: 50, At: time.Unix(1010, 0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			history, err := starts.Open(t.TempDir())
@@ -72,6 +76,9 @@ func TestStartsAreSeen(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
+			}
+			if last, known := history.Last(); got != nil && (!known || last != *got) {
+				t.Errorf("the last start is %v, %v", last, known)
 			}
 		})
 	}
@@ -96,6 +103,43 @@ type busy struct {
 func (b *busy) Stats(ctx context.Context, topic string) (map[string]string, error) {
 	b.stored += 10
 	return memcached("cmd_set", fmt.Sprint(b.stored), "total_items", fmt.Sprint(b.stored+5)).Stats(ctx, topic)
+}
+
+// Several may look at the same time, and who began first may be answered last.
+func TestLooksThatOverlapSeeNoStart(t *testing.T) {
+	history, err := starts.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen, looks atomic.Int64
+	var all sync.WaitGroup
+	source := &working{t: &looks}
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				start, err := history.Look(t.Context(), source)
+				if err != nil {
+					t.Error(err)
+				}
+				if start != nil {
+					seen.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if seen.Load() != 1 {
+		t.Errorf("%d starts are seen of a memcached that goes on", seen.Load())
+	}
+}
+
+// working is a memcached that uses processor time with every answer.
+type working struct {
+	t *atomic.Int64
+}
+
+func (w *working) Stats(ctx context.Context, topic string) (map[string]string, error) {
+	return memcached("rusage_user", fmt.Sprint(w.t.Add(1))).Stats(ctx, topic)
 }
 
 func TestTheHistoryOutlivesTheAgent(t *testing.T) {
@@ -188,9 +232,12 @@ func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if start != nil && time.Since(start.At).Abs() > 15*time.Second {
+				t.Errorf("it is said to have started at %s", start.At)
+			}
 			return start
 		}
-		if diff := cmp.Diff(&starts.Start{}, look(0)); diff != "" {
+		if diff := cmp.Diff(&starts.Start{}, look(0), undated); diff != "" {
 			t.Errorf("the first start: %s", diff)
 		}
 		if start := look(300); start != nil {
@@ -199,16 +246,19 @@ func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
 		server.Stop(syscall.SIGUSR1)
 		anotherSecond(t, memory+".meta")
 		server.Restart(t)
-		if diff := cmp.Diff(&starts.Start{Warm: true, Before: 300, Restored: 300}, look(0)); diff != "" {
+		if diff := cmp.Diff(&starts.Start{Warm: true, Before: 300, Restored: 300}, look(0), undated); diff != "" {
 			t.Errorf("the second start: %s", diff)
 		}
 		server.Stop(syscall.SIGTERM)
 		server.Restart(t)
-		if diff := cmp.Diff(&starts.Start{Before: 300}, look(0)); diff != "" {
+		if diff := cmp.Diff(&starts.Start{Before: 300}, look(0), undated); diff != "" {
 			t.Errorf("the third start: %s", diff)
 		}
 	})
 }
+
+// undated leaves out of a comparison when a start was, which is checked by itself.
+var undated = cmpopts.IgnoreFields(starts.Start{}, "At")
 
 // anotherSecond waits until memcached, which wrote file when it stopped, restores its items.
 func anotherSecond(t *testing.T, file string) {

@@ -22,21 +22,30 @@ type binary struct {
 	command []string
 }
 
-// Each runs test with every memcached that is there: in MEMCACHED_ROOTS, else in the packages that `make cluster` keeps,
-// else in PATH. Without any, the test is skipped. It makes the test run in parallel with others.
+// Each runs test with every memcached that is there. It makes the test run in parallel with others.
 func Each(t *testing.T, test func(t *testing.T, run Runner)) {
 	t.Helper()
 	t.Parallel()
-	binaries := find(t)
-	if len(binaries) == 0 {
-		t.Skipf("no memcached: run `make cluster` once, install the package memcached, or set %s", rootsVariable)
-	}
-	for _, binary := range binaries {
-		t.Run(binary.version, func(t *testing.T) {
+	for _, run := range All(t) {
+		t.Run(run.Version, func(t *testing.T) {
 			t.Parallel()
-			test(t, Runner{Version: binary.version, command: binary.command})
+			test(t, run)
 		})
 	}
+}
+
+// All returns every memcached that is there: in MEMCACHED_ROOTS, else in the packages that `make cluster` keeps, else in
+// PATH. Without any, the test is skipped.
+func All(t *testing.T) []Runner {
+	t.Helper()
+	var all []Runner
+	for _, binary := range find(t) {
+		all = append(all, Runner{Version: binary.version, command: binary.command})
+	}
+	if len(all) == 0 {
+		t.Skipf("no memcached: run `make cluster` once, install the package memcached, or set %s", rootsVariable)
+	}
+	return all
 }
 
 func find(t *testing.T) []binary {

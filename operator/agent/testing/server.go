@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -24,6 +25,9 @@ type Runner struct {
 	// Version is memcached's version, for example 1.6.45.
 	Version string
 
+	// Environment are variables, as NAME=value, that memcached has beside those of the tests.
+	Environment []string
+
 	command []string
 }
 
@@ -35,14 +39,29 @@ type Server struct {
 	// Name is the name of its process, different from every other one's.
 	Name string
 
-	all     []string
-	command *exec.Cmd
+	all         []string
+	environment []string
+	command     *exec.Cmd
+}
+
+// Program returns a directory with an executable file memcached, for tests of what finds memcached in PATH.
+func (r Runner) Program(t *testing.T) string {
+	t.Helper()
+	directory := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\"\n", strings.Join(r.command, "' '"))
+	// Were it this process that writes the file, one that is forked meanwhile could keep it open, and it could not be executed.
+	write := exec.Command("/bin/sh", "-c", `cat > "$0" && chmod +x "$0"`, filepath.Join(directory, "memcached"))
+	write.Stdin = strings.NewReader(script)
+	if output, err := write.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return directory
 }
 
 // Start starts memcached with further arguments and waits until it listens.
 func (r Runner) Start(t *testing.T, arguments ...string) *Server {
 	t.Helper()
-	s := &Server{Address: FreeAddress(t), Name: fmt.Sprintf("mc%d-%d", os.Getpid(), count.Add(1))}
+	s := &Server{Address: FreeAddress(t), Name: fmt.Sprintf("mc%d-%d", os.Getpid(), count.Add(1)), environment: r.Environment}
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +84,7 @@ func (r Runner) Start(t *testing.T, arguments ...string) *Server {
 func (s *Server) Restart(t *testing.T) {
 	t.Helper()
 	s.command = exec.Command(s.all[0], s.all[1:]...)
+	s.command.Env = append(os.Environ(), s.environment...)
 	s.command.Stderr = t.Output()
 	if err := s.command.Start(); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/memory"
+	"github.com/example/memcached-operator/operator/agent/state"
+)
+
+// serveState answers with the state of now, or 503 and why memcached does not tell it.
+func (a *agent) serveState(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), a.options.probeTimeout)
+	defer cancel()
+	s, err := a.state(ctx)
+	if err != nil {
+		http.Error(w, state.Brief(err), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(s) // Who hung up needs no answer.
+}
+
+// state asks memcached, over a new connection as a client's, and adds what the agent knows.
+func (a *agent) state(ctx context.Context) (*state.State, error) {
+	conn, err := a.dialer.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	failure := a.noteStart(ctx, conn)
+	s, err := ask(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	start, known := a.history.Last()
+	if !known {
+		return nil, failure
+	}
+	s.Started, s.Warm, s.Before, s.Restored = start.At.UTC(), start.Warm, start.Before, start.Restored
+	s.HitRatio = a.ratio.Ratio()
+	if served := a.dialer.Served(); served != nil {
+		s.Certificate = &state.Certificate{NotAfter: served.NotAfter.UTC(), Fingerprint: state.Fingerprint(served.Raw)}
+	}
+	s.Problem = a.problem(failure)
+	return s, nil
+}
+
+// problem joins what the parts of the agent could not do, and failure.
+func (a *agent) problem(failure error) string {
+	problems := []string{a.reloads.Problem(), a.memory.Problem()}
+	if failure != nil {
+		problems = append(problems, state.Brief(failure))
+	}
+	var all []string
+	for _, problem := range problems {
+		if problem != "" {
+			all = append(all, problem)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// ask returns what memcached says of itself.
+func ask(ctx context.Context, conn *connection.Conn) (*state.State, error) {
+	version, err := conn.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := numbers(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	held, err := memory.Held(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	return &state.State{
+		Version: version, Process: stats["pid"], Items: stats["curr_items"],
+		Hits: stats["get_hits"], Misses: stats["get_misses"], Evictions: stats["evictions"],
+		CacheMemory: held,
+	}, nil
+}
+
+// numbers returns those of memcached's general statistics that the agent needs.
+func numbers(ctx context.Context, conn *connection.Conn) (map[string]int64, error) {
+	stats, err := conn.Stats(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]int64{}
+	for _, name := range []string{"pid", "curr_items", "get_hits", "get_misses", "evictions"} {
+		if all[name], err = strconv.ParseInt(stats[name], 10, 64); err != nil {
+			return nil, fmt.Errorf("memcached's statistic %s is no number: %q", name, stats[name])
+		}
+	}
+	return all, nil
+}

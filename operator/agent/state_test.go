@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/state"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
+)
+
+// tells waits until the state passes check, and returns it.
+func tells(t *testing.T, url, what string, check func(state.State) bool) state.State {
+	t.Helper()
+	var s state.State
+	agenttesting.Await(t, "the agent tells of "+what, func() error {
+		got, err := state.Fetch(t.Context(), &http.Client{Timeout: 10 * time.Second}, strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			return err
+		}
+		if s = *got; !check(s) {
+			return fmt.Errorf("%+v", s)
+		}
+		return nil
+	})
+	return s
+}
+
+// exchange sends commands to a memcached without TLS and users, and waits until it has done them.
+func exchange(t *testing.T, address, commands string) {
+	t.Helper()
+	users, err := access.ReadUsers("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := connection.New(address, &access.Certificates{}, users).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprint(conn, commands); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprint(conn, "shutdown-is-no-command\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	for answer := make([]byte, 1<<16); ; {
+		n, err := conn.Read(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(string(answer[:n]), "ERROR\r\n") {
+			return
+		}
+	}
+}
+
+func TestTheStateIsThatOfMemcached(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		file := filepath.Join(t.TempDir(), "cache-memory")
+		server := run.Start(t, "-m", "64", "-e", filepath.Join(t.TempDir(), "memory"))
+		url, _ := start(t, "--memcached", server.Address, "--process", server.Name, "--cache-memory-file", file)
+		s := tells(t, url, "a new memcached", func(s state.State) bool { return s.Version == run.Version })
+		if s.Process != int64(server.PID()) || s.CacheMemory != 64 || s.Warm || s.Certificate != nil || s.Problem != "" || s.HitRatio != nil {
+			t.Errorf("of a new memcached it tells %+v", s)
+		}
+		if age := time.Since(s.Started); age < -2*time.Second || age > 20*time.Second {
+			t.Errorf("it is said to have started at %s", s.Started)
+		}
+		// The ratio knows what came after the first look, which another one shows to be over.
+		tells(t, url, "the canary", func(s state.State) bool { return s.Items == 1 && s.Hits > 1 })
+		var sets strings.Builder
+		for i := range 300 {
+			fmt.Fprintf(&sets, "set key-%d 0 0 5 noreply\r\nvalue\r\n", i)
+		}
+		exchange(t, server.Address, sets.String()+strings.Repeat("get key-1\r\n", 3)+"get nothing\r\n")
+		s = tells(t, url, "the hit ratio", func(s state.State) bool { return s.HitRatio != nil })
+		if *s.HitRatio != 0.75 || s.Misses < 1 || s.Hits < 3 {
+			t.Errorf("of three hits and a miss it tells %v, %+v", *s.HitRatio, s)
+		}
+
+		if err := os.WriteFile(file, []byte("80"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tells(t, url, "a refusal", func(s state.State) bool {
+			return strings.Contains(s.Problem, "-e and -L rule out") && s.CacheMemory == 64
+		})
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		tells(t, url, "no problem", func(s state.State) bool { return s.Problem == "" })
+
+		server.Stop(syscall.SIGUSR1)
+		answers(t, url+"/state", http.StatusServiceUnavailable, "connect to memcached: connect: connection refused\n")
+		stopped := time.Now()
+		anotherSecond(t)
+		server.Restart(t)
+		s = tells(t, url, "a warm start", func(s state.State) bool { return s.Warm })
+		if s.Process != int64(server.PID()) || s.Restored < 300 || s.Before < 300 || s.Items < 300 || s.Started.Before(stopped.Truncate(time.Second)) {
+			t.Errorf("of a warm start it tells %+v", s)
+		}
+	})
+}
+
+// anotherSecond waits until memcached's clock has moved on.
+func anotherSecond(t *testing.T) {
+	t.Helper()
+	begin := time.Now()
+	agenttesting.Await(t, "a second has passed", func() error {
+		if time.Since(begin) < 2*time.Second {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+func TestTheStateNamesWhatIsWrong(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		authority := agenttesting.NewAuthority(t)
+		files := authority.Issue(t, time.Now().Add(time.Hour))
+		files["users"] = "user:before\n"
+		files["cache-memory"] = "64"
+		volume := agenttesting.NewVolume(t, files)
+		server := run.Start(t, append(volume.TLS(), "-m", "64", "-Y", volume.File("users"))...)
+		url, _ := start(t, "--memcached", server.Address, "--process", server.Name, "--cache-memory-file", volume.File("cache-memory"),
+			"--users-file", volume.File("users"), "--tls-ca", volume.File("ca.crt"), "--tls-server-name", agenttesting.ServerName,
+			"--tls-certificate", volume.File("tls.crt"), "--tls-key", volume.File("tls.key"))
+		certificates, err := volume.Files().Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf := certificates.Leaf()
+		want := state.Certificate{NotAfter: leaf.NotAfter, Fingerprint: state.Fingerprint(leaf.Raw)}
+		tells(t, url, "the certificate", func(s state.State) bool { return s.Certificate != nil && *s.Certificate == want && s.Problem == "" })
+
+		answers(t, url+"/metrics", http.StatusOK, "memcached_agent_reload_pending{what=\"users\"} 0\n")
+		// The users were reloaded at the start, with SIGHUP. Memcached acts on it within a second, and reads certificates as well.
+		anotherSecond(t)
+
+		broken := authority.Issue(t, time.Now().Add(-time.Hour))
+		broken["users"] = strings.Repeat("user:secret\n", 9)
+		broken["cache-memory"] = "4"
+		volume.Replace(t, broken)
+		s := tells(t, url, "three problems", func(s state.State) bool { return strings.Count(s.Problem, "; ") == 2 })
+		for _, says := range []string{
+			"certificates are not reloaded: the certificate expired at ", "users are not reloaded: read the users: ", "names 9, but memcached takes at most 8",
+			"the memory for items is 4 MiB",
+		} {
+			if !strings.Contains(s.Problem, says) {
+				t.Errorf("the problem is %s, which lacks %q", s.Problem, says)
+			}
+		}
+		if strings.Contains(s.Problem, "secret") {
+			t.Errorf("the problem holds a password: %s", s.Problem)
+		}
+		volume.Replace(t, files)
+		tells(t, url, "no problem", func(s state.State) bool { return s.Problem == "" })
+	})
+}
