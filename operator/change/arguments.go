@@ -37,7 +37,7 @@ var long = map[string]string{
 }
 
 // alone are the options of memcached that take no value.
-const alone = "ACFLMSVWXZdhikruvN"
+const alone = "ACFLMSVWXZdhikrv"
 
 // ParseArguments reads memcached's arguments. The error names the first one that cannot be understood.
 func ParseArguments(arguments []string) (Arguments, error) {

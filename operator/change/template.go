@@ -20,18 +20,23 @@ const (
 	// CertificatesVolume and UsersVolume mount Secrets.
 	CertificatesVolume = "certificates"
 	UsersVolume        = "users"
+	// VersionAnnotation says which version of memcached is in an image that is none of the operator's.
+	VersionAnnotation = "cache.example.com/memcached-version"
 )
 
-// Read returns how pods of this template run, whether it comes from the cluster or has just been made. Size, Version and the
-// contents of Secrets are not in a template: the caller fills them in. The error says that there is no memcached in it, or
+// Read returns how pods of this template run, whether it comes from the cluster or has just been made. Size and the
+// contents of Secrets are not in a template, and Version seldom is: the caller fills them in. The error says that there is no memcached in it, or
 // which of its arguments cannot be understood.
 func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	template = template.DeepCopy()
 	fillDefaults(&template.Spec)
+	version := template.Annotations[VersionAnnotation]
+	delete(template.Annotations, VersionAnnotation)
 	delete(template.Annotations, restartedAt)
 	spec := &template.Spec
 	state := State{
 		Workload:    workload,
+		Version:     version,
 		Labels:      maps.Clone(template.Labels),
 		Annotations: maps.Clone(template.Annotations),
 	}
