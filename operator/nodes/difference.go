@@ -1,0 +1,180 @@
+package nodes
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/desired/memcached/pod"
+)
+
+// difference is what separates a pod from the template that is wanted.
+type difference struct {
+	running, wanted change.State
+	changes         []change.Change
+	class           change.Class
+}
+
+// difference compares a pod with what is wanted. The error says why that cannot be done.
+func (r *rollout) difference(n *node) (*difference, error) {
+	template, found := r.templates[n.revision()]
+	if !found {
+		return nil, fmt.Errorf("its ControllerRevision %q does not exist", n.revision())
+	}
+	running, err := change.Read(change.StatefulSet, r.running(n.pod, template))
+	if err != nil {
+		return nil, err
+	}
+	running.Version = cmp.Or(running.Version, r.version(running.Image))
+	memory, err := strconv.ParseInt(n.pod.Annotations[pod.CacheMemoryAnnotation], 10, 64)
+	if err == nil && running.Arguments.MemoryFile == "" {
+		running.Arguments.CacheMemory = memory
+	}
+	d := &difference{running: running, wanted: r.wanted}
+	d.changes, d.class = change.Between(running, r.wanted, r.Features)
+	return d, nil
+}
+
+// running returns the template of a pod with what the pod now has of everything that can be changed on it. Labels and
+// annotations of others are left out: those that no revision has.
+func (r *rollout) running(now *corev1.Pod, template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
+	template = template.DeepCopy()
+	template.Labels = only(now.Labels, r.labels)
+	template.Annotations = only(now.Annotations, r.annotations)
+	for _, lists := range [][2][]corev1.Container{
+		{template.Spec.Containers, now.Spec.Containers}, {template.Spec.InitContainers, now.Spec.InitContainers},
+	} {
+		for i := range lists[0] {
+			container := &lists[0][i]
+			runs := named(lists[1], container.Name)
+			if runs == nil {
+				continue
+			}
+			container.Image = runs.Image
+			if container.Name == change.MemcachedContainer {
+				takeOver(&container.Resources, runs.Resources)
+			}
+		}
+	}
+	return template
+}
+
+// takeOver sets CPU and memory to those of another container.
+func takeOver(resources *corev1.ResourceRequirements, from corev1.ResourceRequirements) {
+	for _, lists := range []struct {
+		to   *corev1.ResourceList
+		from corev1.ResourceList
+	}{{&resources.Requests, from.Requests}, {&resources.Limits, from.Limits}} {
+		if *lists.to == nil {
+			*lists.to = corev1.ResourceList{}
+		}
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			delete(*lists.to, name)
+			if quantity, found := lists.from[name]; found {
+				(*lists.to)[name] = quantity
+			}
+		}
+	}
+}
+
+// plain returns a template without what is compared by itself, and with the requests that a pod gets from its limits.
+func plain(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
+	template = template.DeepCopy()
+	delete(template.Annotations, pod.CacheMemoryAnnotation)
+	if memcached := named(template.Spec.Containers, change.MemcachedContainer); memcached != nil {
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			limit, limited := memcached.Resources.Limits[name]
+			if _, requested := memcached.Resources.Requests[name]; limited && !requested {
+				if memcached.Resources.Requests == nil {
+					memcached.Resources.Requests = corev1.ResourceList{}
+				}
+				memcached.Resources.Requests[name] = limit
+			}
+		}
+	}
+	return template
+}
+
+// decode returns the template of a ControllerRevision, which holds it as a patch of the StatefulSet.
+func decode(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
+	var set struct {
+		Spec struct {
+			Template corev1.PodTemplateSpec `json:"template"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(revision.Data.Raw, &set); err != nil {
+		return nil, err
+	}
+	return plain(&set.Spec.Template), nil
+}
+
+// resizes tells whether the pod has other resources than wanted.
+func (d *difference) resizes() bool { return d.running.Resources != d.wanted.Resources }
+
+// memory tells whether the memory for items changes while memcached runs.
+func (d *difference) memory() bool {
+	return d.running.Arguments.CacheMemory != d.wanted.Arguments.CacheMemory && d.wanted.Arguments.MemoryFile == ""
+}
+
+// shrinks tells whether the memory limit becomes less than it is, and than an earlier resize that is not done yet makes it.
+func (d *difference) shrinks(n *node) bool {
+	least := d.running.Resources.MemoryLimit
+	if limit := n.memoryLimit(); limit != 0 {
+		least = min(least, limit)
+	}
+	return d.wanted.Resources.MemoryLimit < least
+}
+
+// onePatch tells whether one patch of the pod makes the whole difference.
+func (d *difference) onePatch() bool {
+	return !slices.ContainsFunc(d.changes, func(c change.Change) bool {
+		return !slices.Contains([]string{"image", "agentImage", "labels", "annotations"}, c.Field)
+	})
+}
+
+// text names what changes, for example "image 1.6.18 -> 1.6.45 (Warm), labels (Live)".
+func (d *difference) text() string {
+	var words []string
+	for _, c := range d.changes {
+		field := c.Field
+		if field == "image" && d.running.Version != "" && d.wanted.Version != "" && d.running.Version != d.wanted.Version {
+			field += fmt.Sprintf(" %s -> %s", d.running.Version, d.wanted.Version)
+		}
+		words = append(words, fmt.Sprintf("%s (%s)", field, c.Class))
+	}
+	const most = 5
+	if more := len(words) - most; more > 0 {
+		words = append(words[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+// only returns the entries of a map with certain keys.
+func only(of map[string]string, keys map[string]bool) map[string]string {
+	part := map[string]string{}
+	for key := range keys {
+		if value, found := of[key]; found {
+			part[key] = value
+		}
+	}
+	return part
+}
+
+func named(containers []corev1.Container, name string) *corev1.Container {
+	for i := range containers {
+		if containers[i].Name == name {
+			return &containers[i]
+		}
+	}
+	return nil
+}
+
+func sortedKeys[V any](of map[string]V) []string { return slices.Sorted(maps.Keys(of)) }

@@ -1,0 +1,106 @@
+package nodes
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/change"
+)
+
+// node is a pod that is wanted.
+type node struct {
+	pod   *corev1.Pod
+	state *state.State // Nil if the agent cannot be reached.
+	mark  *mark        // Nil if the pod is not on its way to a revision.
+	slot  int32
+}
+
+func wantedNodes(set *appsv1.StatefulSet) int32 { return ptr.Deref(set.Spec.Replicas, 1) }
+
+// nodes returns the pods that are wanted and stay, the one with the highest number first.
+func (s Situation) nodes() []*node {
+	var nodes []*node
+	for i := range s.Pods {
+		pod := &s.Pods[i]
+		slot, numbered := slotOf(s.StatefulSet.Name, pod.Name)
+		if !numbered || slot >= wantedNodes(s.StatefulSet) || leaves(pod) {
+			continue
+		}
+		nodes = append(nodes, &node{pod: pod, slot: slot, state: s.States[pod.Name], mark: markOf(pod)})
+	}
+	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(b.slot, a.slot) })
+	return nodes
+}
+
+// slotOf returns the number at the end of a pod's name.
+func slotOf(set, pod string) (int32, bool) {
+	number, found := strings.CutPrefix(pod, set+"-")
+	slot, err := strconv.ParseInt(number, 10, 32)
+	return int32(slot), found && err == nil && slot >= 0
+}
+
+// leaves tells whether a pod is going to be made anew without anybody's doing.
+func leaves(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}
+
+func (n *node) name() string     { return n.pod.Name }
+func (n *node) revision() string { return n.pod.Labels[appsv1.ControllerRevisionHashLabelKey] }
+
+// done tells whether the pod is of a revision, and not on its way to any.
+func (n *node) done(revision string) bool { return n.revision() == revision && n.mark == nil }
+
+// onTheWay tells whether the pod is being brought to a revision.
+func (n *node) onTheWay(revision string) bool { return n.mark != nil && n.mark.Revision == revision }
+
+func (n *node) ready() bool {
+	ready := conditionOf(n.pod, corev1.PodReady)
+	return ready != nil && ready.Status == corev1.ConditionTrue
+}
+
+// container returns the status of a container or sidecar; its zero value if there is none.
+func (n *node) container(name string) corev1.ContainerStatus {
+	for _, status := range slices.Concat(n.pod.Status.ContainerStatuses, n.pod.Status.InitContainerStatuses) {
+		if status.Name == name {
+			return status
+		}
+	}
+	return corev1.ContainerStatus{}
+}
+
+// empty tells whether memcached has never had a container in the pod, so that there can be no item. A kubelet that cannot read
+// the state of one calls it waiting, but it has an ID.
+func (n *node) empty() bool {
+	memcached := n.container(change.MemcachedContainer)
+	return !n.ready() && memcached.ContainerID == "" && memcached.RestartCount == 0 && memcached.LastTerminationState.Terminated == nil
+}
+
+// memoryLimit returns what the kubelet says is memcached's memory limit, in bytes; 0 if it does not say it.
+func (n *node) memoryLimit() int64 {
+	memcached := n.container(change.MemcachedContainer)
+	if memcached.State.Running == nil || memcached.Resources == nil {
+		return 0
+	}
+	return memcached.Resources.Limits.Memory().Value()
+}
+
+// seen tells whether the status of the pod speaks of its newest spec, as far as the cluster tells that at all.
+func (n *node) seen() bool {
+	return n.pod.Status.ObservedGeneration == 0 || n.pod.Status.ObservedGeneration >= n.pod.Generation
+}
+
+func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == kind {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}

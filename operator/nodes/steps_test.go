@@ -1,0 +1,80 @@
+package nodes_test
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/example/memcached-operator/operator/nodes"
+)
+
+// make makes a step.
+func (w *world) make(step nodes.Step) {
+	w.t.Helper()
+	if step.Kind == nodes.None || step.Kind == nodes.Wait {
+		return
+	}
+	pod := w.pods[step.Pod.Name]
+	if pod == nil || pod.UID != step.Pod.UID || pod.ResourceVersion != step.Pod.ResourceVersion {
+		w.t.Fatalf("%s is for a pod that is not there any more", step.Kind)
+	}
+	m := w.machines[pod.Name]
+	if step.Kind == nodes.Replace {
+		m.ours = m.ours || isReady(pod)
+		pod.DeletionTimestamp = &metav1.Time{Time: w.now}
+		setReady(pod, false, w.now)
+		w.changed(pod)
+		return
+	}
+	w.patch(pod, m, step)
+}
+
+func (w *world) patch(pod *corev1.Pod, m *machine, step nodes.Step) {
+	w.t.Helper()
+	before, err := json.Marshal(pod)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, step.Content, corev1.Pod{})
+	if err != nil {
+		w.t.Fatalf("%s: %v", step.Content, err)
+	}
+	patched := &corev1.Pod{}
+	if err := json.Unmarshal(after, patched); err != nil {
+		w.t.Fatal(err)
+	}
+	if patched.UID != pod.UID || patched.ResourceVersion != pod.ResourceVersion {
+		w.t.Fatalf("the patch is for another pod: %s", step.Content)
+	}
+	if resized := limitOf(patched) != limitOf(pod); resized != (step.Kind == nodes.Resize) {
+		w.t.Fatalf("a %s says %s", step.Kind, step.Content)
+	}
+	for i, container := range patched.Spec.Containers {
+		if container.Image != pod.Spec.Containers[i].Image {
+			m.ours = m.ours || isReady(pod)
+		}
+	}
+	if !equality.Semantic.DeepEqual(patched.Spec, pod.Spec) {
+		patched.Generation++
+	}
+	*pod = *patched
+	w.changed(pod)
+}
+
+// run makes steps until there is nothing left to do or to wait for.
+func (w *world) run(turns int) []nodes.Step {
+	w.t.Helper()
+	var steps []nodes.Step
+	for range turns {
+		step := w.next()
+		if step.Kind != nodes.Wait && step.Kind != nodes.None {
+			steps = append(steps, step)
+		}
+		w.make(step)
+		w.turn(func() bool { return true })
+	}
+	return steps
+}
