@@ -1,0 +1,135 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/desired/meta"
+	"github.com/example/memcached-operator/operator/scope"
+	operatortesting "github.com/example/memcached-operator/operator/testing"
+)
+
+var _ scope.Configuration = (*Object)(nil)
+
+func cacheObject() *Object {
+	memcached := operatortesting.MakeMemcached("sessions").Namespace("shop").Obj()
+	memcached.UID = "uid-of-the-cache"
+	id := meta.Identity{Name: "memcached", Instance: "sessions", Component: "cache"}
+	return ServiceMonitor(Cache{
+		Name: "sessions", Namespace: "shop", Labels: id.Labels(), Selector: id.Selector(),
+		UserLabels: map[string]string{"release": "prometheus", meta.LabelManagedBy: "somebody-else"},
+		Owner:      meta.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind)),
+	})
+}
+
+func TestTheServiceMonitorOfACache(t *testing.T) {
+	object := cacheObject()
+	operatortesting.Golden(t, "servicemonitor", object)
+	want := scope.Reference{GroupVersionKind: ServiceMonitorKind, Namespace: "shop", Name: "sessions"}
+	if got := scope.ReferenceTo(object); got != want {
+		t.Errorf("the reference is %+v, want %+v", got, want)
+	}
+}
+
+func TestAnObjectIsTheSameForEveryReader(t *testing.T) {
+	object := cacheObject()
+	copied, err := object.Unstructured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := json.Marshal(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var one, other any
+	if json.Unmarshal(first, &one) != nil || json.Unmarshal(second, &other) != nil || !reflect.DeepEqual(one, other) {
+		t.Errorf("as configuration %s\nas object %s", first, second)
+	}
+	if again, _ := json.Marshal(object); string(again) != string(first) {
+		t.Errorf("encoded once more it is %s, and was %s: a hash of it would change", again, first)
+	}
+	copied.SetName("changed")
+	if *object.GetName() != "sessions" {
+		t.Error("who changes the copy changes the original")
+	}
+}
+
+func TestTheOperatorsObjects(t *testing.T) {
+	wanted, err := Operator("operators")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range wanted {
+		object, err := w.Object.Unstructured()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What is in files of its own is checked there.
+		shorten(t, object, string(alerts), "spec", "groups")
+		shorten(t, object, dashboard, "data", "memcached.json")
+		operatortesting.Golden(t, "operator-"+object.GetKind(), map[string]any{"for": fmt.Sprint(w.For), "object": object.Object})
+	}
+}
+
+// shorten replaces a field, if it is there, by the fact that it is.
+func shorten(t *testing.T, object *unstructured.Unstructured, file string, path ...string) {
+	t.Helper()
+	value, found, _ := unstructured.NestedFieldNoCopy(object.Object, path...)
+	if !found {
+		return
+	}
+	if text, ok := value.(string); ok && text != file {
+		t.Errorf("%v of %s is not the file", path, object.GetKind())
+	}
+	if list, ok := value.([]any); ok && len(list) == 0 {
+		t.Errorf("%v of %s is empty", path, object.GetKind())
+	}
+	if err := unstructured.SetNestedField(object.Object, "...", path...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheOperatorsOwnMetricsAreFoundThroughTheServiceOfEveryBundle(t *testing.T) {
+	bundles, err := filepath.Glob("../../../bundles/v*/manifests/*-metrics-service_v1_service.yaml")
+	if err != nil || len(bundles) == 0 {
+		t.Fatalf("no Service of metrics in any bundle: %v", err)
+	}
+	monitor, err := operatorMonitor("operators").Unstructured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	selector, _, _ := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")
+	endpoints, _, _ := unstructured.NestedSlice(monitor.Object, "spec", "endpoints")
+	for _, bundle := range bundles {
+		data, err := os.ReadFile(bundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var service corev1.Service
+		if err := yaml.UnmarshalStrict(data, &service); err != nil {
+			t.Fatal(err)
+		}
+		for key, value := range selector {
+			if service.Labels[key] != value {
+				t.Errorf("%s has %s=%q, the ServiceMonitor selects %q", bundle, key, service.Labels[key], value)
+			}
+		}
+		port, _, _ := unstructured.NestedString(endpoints[0].(map[string]any), "port")
+		if len(selector) == 0 || service.Spec.Ports[0].Name != port {
+			t.Errorf("%s has the port %q, the ServiceMonitor names %q", bundle, service.Spec.Ports[0].Name, port)
+		}
+	}
+}

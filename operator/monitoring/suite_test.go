@@ -1,0 +1,250 @@
+package monitoring
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/example/memcached-operator/operator/monitoring/manifest"
+	"github.com/example/memcached-operator/operator/testing/cluster"
+)
+
+func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
+
+// brisk looks often, so that tests do not take minutes.
+var brisk = timing{look: 50 * time.Millisecond, retry: 50 * time.Millisecond, attempt: cluster.Patience}
+
+// kinds makes the API server know the kinds of monitoring systems, or forget them. They are the same for all tests, which is
+// why none runs in parallel, and each says what it needs.
+func kinds(t *testing.T, wanted bool) {
+	t.Helper()
+	options := envtest.CRDInstallOptions{Paths: []string{"testdata/crds.yaml"}, ErrorIfPathMissing: true, MaxTime: cluster.Patience}
+	if wanted {
+		if _, err := envtest.InstallCRDs(cluster.Config, options); err != nil {
+			t.Fatalf("install the kinds: %v", err)
+		}
+		return
+	}
+	if err := envtest.UninstallCRDs(cluster.Config, options); err != nil {
+		t.Fatalf("remove the kinds: %v", err)
+	}
+	cluster.Await(t, "the kinds are gone", func(ctx context.Context) error {
+		for _, kind := range []schema.GroupVersionKind{
+			manifest.PrometheusRuleKind, manifest.ServiceMonitorKind, manifest.GrafanaDashboardKind,
+		} {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(kind)
+			err := cluster.Client.List(ctx, list)
+			if !apimeta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+				return errors.Join(fmt.Errorf("%s can be listed, or not for another reason", kind.Kind), err)
+			}
+		}
+		return nil
+	})
+}
+
+// story is a namespace, and an operator that runs in it with no more permissions than it is given.
+type story struct {
+	*testing.T
+	namespace string
+	log       *journal
+	requests  *requests
+}
+
+func newStory(t *testing.T) *story {
+	t.Helper()
+	return &story{T: t, namespace: cluster.Namespace(t), log: &journal{}, requests: &requests{}}
+}
+
+// account is the operator's own.
+func (s *story) account() string { return "system:serviceaccount:" + s.namespace + ":operator" }
+
+// grant permits what the markers of doc.go ask for.
+func (s *story) grant() {
+	s.Helper()
+	object := metav1.ObjectMeta{Namespace: s.namespace, Name: "operator"}
+	verbs := []string{"get", "create", "patch"}
+	for _, created := range []client.Object{
+		&rbacv1.Role{ObjectMeta: object, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"monitoring.coreos.com"}, Resources: []string{"prometheusrules", "servicemonitors"}, Verbs: verbs},
+			{APIGroups: []string{"grafana.integreatly.org"}, Resources: []string{"grafanadashboards"}, Verbs: verbs},
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs},
+		}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: object,
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: s.account()}},
+		},
+	} {
+		if err := cluster.Client.Create(s.Context(), created); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// start starts the operator until the end of the test.
+func (s *story) start() {
+	s.Helper()
+	config := rest.CopyConfig(cluster.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: s.account(), Groups: []string{"system:authenticated"}}
+	config.Wrap(s.requests.wrap)
+	mgr, err := manager.New(config, manager.Options{
+		Scheme: cluster.Scheme, Metrics: server.Options{BindAddress: "0"},
+		Logger: logr.FromSlogHandler(slog.NewJSONHandler(s.log, nil)),
+	})
+	if err != nil {
+		s.Fatalf("create the manager: %v", err)
+	}
+	if err := (&Installer{Namespace: s.namespace, Clock: clock.RealClock{}, timing: brisk}).SetUp(mgr); err != nil {
+		s.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	s.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			s.Errorf("run the manager: %v", err)
+		}
+	})
+}
+
+// awaitLooks waits until the operator has asked the API server for something a few times more.
+func (s *story) awaitLooks(method, part string) {
+	s.Helper()
+	const more = 3
+	before := s.requests.count(method, part)
+	cluster.Await(s.T, fmt.Sprintf("%d more requests %s ...%s...", more, method, part), func(context.Context) error {
+		if now := s.requests.count(method, part); now < before+more {
+			return fmt.Errorf("%d so far", now-before)
+		}
+		return nil
+	})
+}
+
+// wanted returns the objects that are to be there.
+func (s *story) wanted() []*unstructured.Unstructured {
+	s.Helper()
+	all, err := manifest.Operator(s.namespace)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var objects []*unstructured.Unstructured
+	for _, wanted := range all {
+		object, err := wanted.Object.Unstructured()
+		if err != nil {
+			s.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// get reads an object of the same kind and name.
+func (s *story) get(ctx context.Context, like *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	found := &unstructured.Unstructured{}
+	found.SetGroupVersionKind(like.GroupVersionKind())
+	return found, cluster.Client.Get(ctx, client.ObjectKeyFromObject(like), found)
+}
+
+// awaitAll waits until every object is there, and returns them.
+func (s *story) awaitAll() []*unstructured.Unstructured {
+	s.Helper()
+	var all []*unstructured.Unstructured
+	cluster.Await(s.T, "every object is there", func(ctx context.Context) error {
+		all = nil
+		var missing []error
+		for _, object := range s.wanted() {
+			found, err := s.get(ctx, object)
+			missing = append(missing, err)
+			all = append(all, found)
+		}
+		return errors.Join(missing...)
+	})
+	return all
+}
+
+// journal keeps what is logged.
+type journal struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (j *journal) Write(line []byte) (int, error) {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	return j.text.Write(line)
+}
+
+// lines returns the lines that hold all parts.
+func (j *journal) lines(parts ...string) []string {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	var found []string
+	for line := range strings.Lines(j.text.String()) {
+		all := true
+		for _, part := range parts {
+			all = all && strings.Contains(line, part)
+		}
+		if all {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
+// requests counts what is asked of the API server.
+type requests struct {
+	mutex sync.Mutex
+	all   []string
+}
+
+func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		r.mutex.Lock()
+		r.all = append(r.all, request.Method+" "+request.URL.Path)
+		r.mutex.Unlock()
+		return next.RoundTrip(request)
+	})
+}
+
+// count counts requests of a method whose path has a part.
+func (r *requests) count(method, part string) int {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	count := 0
+	for _, request := range r.all {
+		if strings.HasPrefix(request, method+" ") && strings.Contains(request, part) {
+			count++
+		}
+	}
+	return count
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
