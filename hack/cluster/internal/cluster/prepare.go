@@ -162,11 +162,15 @@ func (c *Cluster) tools() (tools, error) {
 	return have, err
 }
 
-// Tool builds the tool that holds the named program, unless it is there, and returns the folder that the program is in.
+// Tool builds the tool that holds the named program, unless it is there, and returns the folder that the program is in. A
+// few programs come out of a Debian package instead.
 func (c *Cluster) Tool(ctx context.Context, program string) (string, error) {
+	if programs, ok := operand.Packaged(program); ok {
+		return c.packaged(ctx, programs)
+	}
 	tool, err := build.Find(program)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w, and from Debian %s", err, strings.Join(operand.PackagedNames(), ", "))
 	}
 	tasks, err := c.buildTasks([]build.Tool{tool})
 	if err != nil {

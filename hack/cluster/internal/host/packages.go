@@ -37,6 +37,7 @@ var needs = []need{
 	{pkg: "buildah", file: "buildah"},
 	{pkg: "busybox-static", file: "/bin/busybox", static: true},
 	{pkg: "docker-registry", file: "docker-registry"},
+	{pkg: "python3", file: "/usr/bin/python3"}, // For the client of caches that tests run.
 }
 
 // systemFolders are searched besides PATH: a root shell does not always have them.

@@ -171,17 +171,22 @@ func (a apt) libraries(ctx context.Context, root string) ([]string, error) {
 	return known, nil
 }
 
-// libraryDepends picks the libraries out of what `apt-cache depends` prints.
+// libraryDepends picks the libraries that a program loads, and the modules that one in Python imports, out of what
+// `apt-cache depends` prints. Those for web pages (libjs-...) are not among them.
 func libraryDepends(output string) []string {
 	var found []string
 	for line := range strings.Lines(output) {
 		name, ok := strings.CutPrefix(strings.TrimLeft(line, " |"), "Depends: ")
 		name = strings.TrimSpace(name)
-		if ok && (strings.HasPrefix(name, "lib") || strings.HasPrefix(name, "zlib")) {
+		if ok && !strings.HasPrefix(name, "libjs-") && hasAnyPrefix(name, "lib", "zlib", "python3-") {
 			found = append(found, name)
 		}
 	}
 	return found
+}
+
+func hasAnyPrefix(name string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // Downloaded tells whether dir holds a complete download.
