@@ -2,17 +2,32 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/blang/semver/v4"
 	"github.com/go-logr/logr"
 	"github.com/google/go-containerregistry/pkg/name"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/example/memcached-operator/operator/scope"
 )
 
-// imageVariable names the environment variable with the memcached image. Its name tells OLM's tooling that the image
-// has to be mirrored for clusters without a network.
-const imageVariable = "RELATED_IMAGE_MEMCACHED"
+// The environment variables with images. The prefix of the first tells OLM's tooling that the images have to be mirrored
+// for clusters without a network.
+const (
+	// imagePrefix begins the variables that each name the image of a version of memcached. The version follows, with
+	// underscores.
+	imagePrefix = "RELATED_IMAGE_MEMCACHED_"
+
+	// defaultVariable names the version that caches run unless their spec says otherwise.
+	defaultVariable = "MEMCACHED_VERSION"
+
+	// agentVariable names the image of what runs beside memcached: the operator's own.
+	agentVariable = "AGENT_IMAGE"
+)
 
 // conditionVariable names the environment variable that OLM sets to the name of the OperatorCondition of this version.
 const conditionVariable = "OPERATOR_CONDITION_NAME"
@@ -20,41 +35,124 @@ const conditionVariable = "OPERATOR_CONDITION_NAME"
 // namespaceFile tells a process in a pod which namespace it runs in.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// memcachedImage returns the image that caches run. A tag is accepted, for trying things out, but warned about: what it
-// names can change, and then nodes of one cache run different versions.
-func memcachedImage(getenv func(string) string, logger logr.Logger) (string, error) {
-	const example = "docker.io/library/memcached@sha256:<digest>"
-	image := getenv(imageVariable)
+// environment is what the process was started with, by name.
+type environment map[string]string
+
+// readEnvironment takes variables in the form name=value, as os.Environ returns them. Of equal names the last one counts,
+// as it does for os/exec.
+func readEnvironment(variables []string) environment {
+	all := environment{}
+	for _, variable := range variables {
+		name, value, _ := strings.Cut(variable, "=")
+		all[name] = value
+	}
+	return all
+}
+
+// images returns what caches are made of. The error names the variable that is missing or wrong. An image of memcached
+// may be named by tag, for trying things out, but that is warned about: what a tag names can change, and then nodes of
+// one cache run different versions.
+func (e environment) images(logger logr.Logger) (scope.Images, error) {
+	images := scope.Images{Memcached: map[string]string{}, Agent: e[agentVariable]}
+	var versions []semver.Version
+	for _, variable := range slices.Sorted(maps.Keys(e)) {
+		suffix, found := strings.CutPrefix(variable, imagePrefix)
+		if !found {
+			continue
+		}
+		version, err := versionOf(suffix)
+		if err != nil {
+			return scope.Images{}, fmt.Errorf("the environment variable %s %w", variable, err)
+		}
+		if err := e.checkImage(variable, "docker.io/library/memcached@sha256:<digest>"); err != nil {
+			return scope.Images{}, err
+		}
+		if _, err := name.NewDigest(e[variable]); err != nil {
+			logger.Info("The memcached image is not named by digest, so nodes may come to run different versions",
+				"variable", variable, "image", e[variable])
+		}
+		images.Memcached[version.String()] = e[variable]
+		versions = append(versions, version)
+	}
+	if _, set := e[agentVariable]; set {
+		if err := e.checkImage(agentVariable, "quay.io/example/memcached-operator@sha256:<digest>"); err != nil {
+			return scope.Images{}, err
+		}
+	}
+	var err error
+	images.Default, err = e.defaultVersion(versions)
+	return images, err
+}
+
+// versionOf reads a version of memcached from the end of a variable's name.
+func versionOf(suffix string) (semver.Version, error) {
+	version, err := semver.Parse(strings.ReplaceAll(suffix, "_", "."))
+	if err != nil || len(version.Pre)+len(version.Build) > 0 {
+		return semver.Version{}, fmt.Errorf("does not end in a version of memcached: rename it (for example %s1_6_45)", imagePrefix)
+	}
+	return version, nil
+}
+
+// checkImage says why the value of a variable cannot be an image.
+func (e environment) checkImage(variable, example string) error {
+	image := e[variable]
 	if image == "" {
-		return "", fmt.Errorf("the environment variable %s is not set: set it to the memcached image to run, for example %s",
-			imageVariable, example)
+		return fmt.Errorf("the environment variable %s is empty: set it to an image, for example %s, or remove it", variable, example)
 	}
 	if strings.TrimSpace(image) != image {
-		return "", fmt.Errorf("the environment variable %s has spaces around the image %q: take them away", imageVariable, image)
+		return fmt.Errorf("the environment variable %s has spaces around the image %q: take them away", variable, image)
 	}
 	if _, err := name.ParseReference(image); err != nil {
-		return "", fmt.Errorf("the environment variable %s names no image: %w; an example is %s", imageVariable, err, example)
+		return fmt.Errorf("the environment variable %s names no image: %w; an example is %s", variable, err, example)
 	}
-	if _, err := name.NewDigest(image); err != nil {
-		logger.Info("The memcached image is not named by digest, so nodes may come to run different versions",
-			"variable", imageVariable, "image", image)
+	return nil
+}
+
+// defaultVersion returns the version that caches run unless their spec says otherwise: the one that is set, else the
+// highest.
+func (e environment) defaultVersion(known []semver.Version) (string, error) {
+	if len(known) == 0 {
+		return "", fmt.Errorf("no environment variable names an image of memcached: set %s1_6_45 to the image of memcached 1.6.45, "+
+			"for example docker.io/library/memcached@sha256:<digest>, and other versions likewise", imagePrefix)
 	}
-	return image, nil
+	semver.Sort(known)
+	wanted, set := e[defaultVariable]
+	if !set {
+		return known[len(known)-1].String(), nil
+	}
+	var names []string
+	for _, version := range known {
+		if version.String() == wanted {
+			return wanted, nil
+		}
+		names = append(names, version.String())
+	}
+	return "", fmt.Errorf("the environment variable %s is %q, but there is an image only of %s: set it to one of these, or set %s... for it",
+		defaultVariable, wanted, strings.Join(names, ", "), imagePrefix)
 }
 
 // operatorCondition names the OperatorCondition that OLM has made for this version of the operator, which is in the
 // namespace of the operator. The name is empty when OLM has not installed the operator, or this is not its pod.
-func operatorCondition(getenv func(string) string, namespaceFile string, logger logr.Logger) types.NamespacedName {
-	condition := getenv(conditionVariable)
+func (e environment) operatorCondition(namespaceFile string, logger logr.Logger) types.NamespacedName {
+	condition := e[conditionVariable]
 	if condition == "" {
 		logger.V(1).Info("Not installed by OLM, so nobody is told whether the operator can be upgraded")
 		return types.NamespacedName{}
 	}
-	namespace, err := os.ReadFile(namespaceFile)
-	if err != nil || len(namespace) == 0 {
+	namespace := namespaceOf(namespaceFile)
+	if namespace == "" {
 		logger.Info("OLM is not told whether the operator can be upgraded: that works only in a pod, whose namespace holds the OperatorCondition",
 			"variable", conditionVariable, "operatorCondition", condition)
 		return types.NamespacedName{}
 	}
-	return types.NamespacedName{Namespace: strings.TrimSpace(string(namespace)), Name: condition}
+	return types.NamespacedName{Namespace: namespace, Name: condition}
+}
+
+// namespaceOf reads the namespace of the operator's pod, empty outside a pod.
+func namespaceOf(file string) string {
+	namespace, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(namespace))
 }

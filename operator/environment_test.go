@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/api/crds"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -23,19 +24,55 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/example/memcached-operator/operator/scope"
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
 func TestAnImageThatIsNotNamedByDigestIsWarnedAbout(t *testing.T) {
 	for image, warned := range map[string]bool{digest: false, "memcached:1.6": true} {
 		var log bytes.Buffer
-		getenv := func(string) string { return image }
-		if got, err := memcachedImage(getenv, setUpLogging(&log)); got != image || err != nil {
+		images, err := environment{"RELATED_IMAGE_MEMCACHED_1_6_18": image}.images(setUpLogging(&log))
+		if got := images.Memcached["1.6.18"]; got != image || err != nil {
 			t.Errorf("%s became %q, %v", image, got, err)
 		}
 		if strings.Contains(log.String(), "not named by digest") != warned {
 			t.Errorf("%s logs %q", image, log.String())
 		}
+	}
+}
+
+func TestImagesAreReadFromTheEnvironment(t *testing.T) {
+	const agent = "quay.io/example/memcached-operator:v0.3.0"
+	for name, test := range map[string]struct {
+		variables []string
+		want      scope.Images
+	}{
+		"one version": {
+			variables: known,
+			want:      scope.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
+		},
+		"without a default, the highest version": {
+			variables: []string{"RELATED_IMAGE_MEMCACHED_1_6_18=mc:18", "RELATED_IMAGE_MEMCACHED_1_10_0=mc:10", "RELATED_IMAGE_MEMCACHED_1_6_9=mc:9"},
+			want:      scope.Images{Memcached: map[string]string{"1.6.18": "mc:18", "1.10.0": "mc:10", "1.6.9": "mc:9"}, Default: "1.10.0"},
+		},
+		"the default that is set, and the agent": {
+			variables: []string{"RELATED_IMAGE_MEMCACHED_1_6_45=mc:45", "MEMCACHED_VERSION=1.6.18", "AGENT_IMAGE=" + agent, "RELATED_IMAGE_MEMCACHED_1_6_18=mc:18"},
+			want:      scope.Images{Memcached: map[string]string{"1.6.18": "mc:18", "1.6.45": "mc:45"}, Default: "1.6.18", Agent: agent},
+		},
+		"images of others are left alone": {
+			variables: append([]string{"RELATED_IMAGE_NGINX=x", "RELATED_IMAGE_MEMCACHED=" + digest}, known...),
+			want:      scope.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := readEnvironment(test.variables).images(logr.Discard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -57,8 +94,8 @@ func TestOnlyOLMIsToldWhetherTheOperatorCanBeUpgraded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			getenv := func(key string) string { return map[string]string{"OPERATOR_CONDITION_NAME": test.condition}[key] }
-			if got := operatorCondition(getenv, test.namespaceFile, setUpLogging(&log)); got != test.want {
+			variables := environment{"OPERATOR_CONDITION_NAME": test.condition}
+			if got := variables.operatorCondition(test.namespaceFile, setUpLogging(&log)); got != test.want {
 				t.Errorf("it is %v, want %v", got, test.want)
 			}
 			if lines := strings.Count(log.String(), "\n"); !strings.Contains(log.String(), test.logs) || lines > 1 || lines > 0 && test.logs == "" {
@@ -82,7 +119,8 @@ func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
 	condition := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "op.v1"}}
 	health := freeAddress(t)
 	mgr, err := wire(rest.CopyConfig(cluster.Config), options{
-		metricsAddress: "0", healthAddress: health, image: digest, logger: logr.Discard(),
+		metricsAddress: "0", healthAddress: health, logger: logr.Discard(),
+		images:            scope.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
 		operatorCondition: client.ObjectKeyFromObject(condition),
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 
 	"github.com/example/memcached-operator/operator/agent"
+	"github.com/example/memcached-operator/operator/scope"
 )
 
 // agentCommand is the first argument that makes this program the agent instead of the manager.
@@ -34,7 +35,8 @@ type options struct {
 	metricsAddress string
 	healthAddress  string
 	showVersion    bool
-	image          string
+	images         scope.Images
+	namespace      string // Of the operator's pod; empty outside a pod.
 	logger         logr.Logger
 
 	// operatorCondition is where OLM is told whether the operator can be upgraded. Its name is empty outside OLM.
@@ -42,7 +44,7 @@ type options struct {
 }
 
 func main() {
-	err := run(signals.SetupSignalHandler(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	err := run(signals.SetupSignalHandler(), os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
@@ -52,7 +54,7 @@ func main() {
 }
 
 // run runs the manager, or the agent, until ctx ends.
-func run(ctx context.Context, arguments []string, getenv func(string) string, stdout, stderr io.Writer) error {
+func run(ctx context.Context, arguments, environ []string, stdout, stderr io.Writer) error {
 	if len(arguments) > 0 && arguments[0] == agentCommand {
 		return agent.Run(ctx, arguments[1:], stderr)
 	}
@@ -65,10 +67,12 @@ func run(ctx context.Context, arguments []string, getenv func(string) string, st
 		return err
 	}
 	options.logger = setUpLogging(stderr)
-	if options.image, err = memcachedImage(getenv, options.logger); err != nil {
+	variables := readEnvironment(environ)
+	if options.images, err = variables.images(options.logger); err != nil {
 		return err
 	}
-	options.operatorCondition = operatorCondition(getenv, namespaceFile, options.logger)
+	options.operatorCondition = variables.operatorCondition(namespaceFile, options.logger)
+	options.namespace = namespaceOf(namespaceFile)
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
@@ -78,7 +82,8 @@ func run(ctx context.Context, arguments []string, getenv func(string) string, st
 	if err != nil {
 		return err
 	}
-	options.logger.Info("Starting", "version", version, "memcachedImage", options.image)
+	options.logger.Info("Starting", "version", version, "memcachedImages", options.images.Memcached,
+		"memcachedVersion", options.images.Default, "agentImage", options.images.Agent)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the manager: %w", err)
 	}

@@ -40,28 +40,62 @@ func TestMain(m *testing.M) {
 
 const digest = "docker.io/library/memcached@sha256:f2ec63287d2a20993885a55d630756819317e76ddd404f90000953e80c188237"
 
+// known is the environment of a manager that knows one version of memcached.
+var known = []string{"RELATED_IMAGE_MEMCACHED_1_6_18=" + digest}
+
 func TestMistakesAreExplainedInOneLine(t *testing.T) {
 	for name, test := range map[string]struct {
-		arguments []string
-		image     string
-		says      []string
+		arguments, environment []string
+		says                   []string
 	}{
-		"no image":             {says: []string{"RELATED_IMAGE_MEMCACHED is not set", "for example"}},
-		"an image with spaces": {image: " memcached", says: []string{"RELATED_IMAGE_MEMCACHED", "take them away"}},
-		"no image reference":   {image: "Not:An:Image", says: []string{"RELATED_IMAGE_MEMCACHED names no image", "Not:An:Image"}},
-		"an unknown flag":      {image: digest, arguments: []string{"--nonsense"}, says: []string{"-nonsense", "--help"}},
-		"an argument":          {image: digest, arguments: []string{"start"}, says: []string{`"start"`, "--help"}},
+		"no image": {says: []string{
+			"no environment variable names an image of memcached", "set RELATED_IMAGE_MEMCACHED_1_6_45", "for example",
+		}},
+		"the variable of earlier releases": {
+			environment: []string{"RELATED_IMAGE_MEMCACHED=" + digest}, says: []string{"set RELATED_IMAGE_MEMCACHED_1_6_45"},
+		},
+		"a variable without a version": {
+			environment: []string{"RELATED_IMAGE_MEMCACHED_LATEST=" + digest},
+			says:        []string{"RELATED_IMAGE_MEMCACHED_LATEST does not end in a version of memcached", "for example RELATED_IMAGE_MEMCACHED_1_6_45"},
+		},
+		"a version of two numbers": {
+			environment: []string{"RELATED_IMAGE_MEMCACHED_1_6=" + digest}, says: []string{"RELATED_IMAGE_MEMCACHED_1_6 does not end in a version"},
+		},
+		"an image that is empty": {
+			environment: []string{"RELATED_IMAGE_MEMCACHED_1_6_18="}, says: []string{"RELATED_IMAGE_MEMCACHED_1_6_18 is empty", "or remove it"},
+		},
+		"an image with spaces": {
+			environment: []string{"RELATED_IMAGE_MEMCACHED_1_6_18= memcached"}, says: []string{"RELATED_IMAGE_MEMCACHED_1_6_18", "take them away"},
+		},
+		"no image reference": {
+			environment: []string{"RELATED_IMAGE_MEMCACHED_1_6_18=Not:An:Image"},
+			says:        []string{"RELATED_IMAGE_MEMCACHED_1_6_18 names no image", "Not:An:Image"},
+		},
+		"a default that is not known": {
+			environment: append([]string{"MEMCACHED_VERSION=1.6.45", "RELATED_IMAGE_MEMCACHED_1_6_9=" + digest}, known...),
+			says:        []string{`MEMCACHED_VERSION is "1.6.45"`, "only of 1.6.9, 1.6.18", "set it to one of these"},
+		},
+		"a default that is empty": {
+			environment: append([]string{"MEMCACHED_VERSION="}, known...), says: []string{`MEMCACHED_VERSION is ""`, "set it to one of these"},
+		},
+		"no image reference for the agent": {
+			environment: append([]string{"AGENT_IMAGE=Not:An:Image"}, known...), says: []string{"AGENT_IMAGE names no image", "memcached-operator@sha256"},
+		},
+		"an empty image of the agent": {
+			environment: append([]string{"AGENT_IMAGE="}, known...), says: []string{"AGENT_IMAGE is empty", "or remove it"},
+		},
+		"an unknown flag": {environment: known, arguments: []string{"--nonsense"}, says: []string{"-nonsense", "--help"}},
+		"an argument":     {environment: known, arguments: []string{"start"}, says: []string{`"start"`, "--help"}},
 		"an unknown flag of the agent": {
 			arguments: []string{"agent", "--nonsense"}, says: []string{"-nonsense", "agent --help"},
 		},
 		"leader election outside a cluster": {
-			image: digest, arguments: []string{"--leader-elect"}, says: []string{"--leader-elect works only in a pod"},
+			environment: known, arguments: []string{"--leader-elect"}, says: []string{"--leader-elect works only in a pod"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			getenv := func(key string) string { return map[string]string{imageVariable: test.image}[key] }
 			var stdout, stderr bytes.Buffer
-			err := run(t.Context(), test.arguments, getenv, &stdout, &stderr)
+			err := run(t.Context(), test.arguments, test.environment, &stdout, &stderr)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -79,16 +113,15 @@ func TestMistakesAreExplainedInOneLine(t *testing.T) {
 
 func TestVersionAndHelpNeedNoCluster(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	nothing := func(string) string { return "" }
-	if err := run(t.Context(), []string{"--version"}, nothing, &stdout, &stderr); err != nil || stdout.String() != version+"\n" {
+	if err := run(t.Context(), []string{"--version"}, nil, &stdout, &stderr); err != nil || stdout.String() != version+"\n" {
 		t.Errorf("--version says %q, %v", stdout.String(), err)
 	}
-	err := run(t.Context(), []string{"--help"}, nothing, &stdout, &stderr)
+	err := run(t.Context(), []string{"--help"}, nil, &stdout, &stderr)
 	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(stderr.String(), "-metrics-bind-address") {
 		t.Errorf("--help says %q, %v", stderr.String(), err)
 	}
 	stderr.Reset()
-	err = run(t.Context(), []string{"agent", "--help"}, nothing, &stdout, &stderr)
+	err = run(t.Context(), []string{"agent", "--help"}, nil, &stdout, &stderr)
 	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(stderr.String(), "-users-file") {
 		t.Errorf("agent --help says %q, %v", stderr.String(), err)
 	}
@@ -171,7 +204,8 @@ func startProcess(t *testing.T, arguments ...string) {
 	var log bytes.Buffer
 	process := exec.Command(os.Args[0], arguments...)
 	process.Stderr = &log
-	process.Env = append(os.Environ(), asOperator+"=yes", "KUBECONFIG="+cluster.Kubeconfig(t), imageVariable+"="+digest)
+	process.Env = append(os.Environ(), asOperator+"=yes", "KUBECONFIG="+cluster.Kubeconfig(t))
+	process.Env = append(process.Env, known...)
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +228,7 @@ func assertReadable(t *testing.T, log *bytes.Buffer) {
 			t.Errorf("unexpected in the log: %s%v", line, err)
 		}
 	}
-	if !strings.Contains(log.String(), `"memcachedImage"`) {
+	if !strings.Contains(log.String(), `"memcachedImages":{"1.6.18":"`+digest+`"}`) {
 		t.Errorf("the log does not say what is run:\n%s", log)
 	}
 }

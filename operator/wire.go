@@ -7,6 +7,7 @@ import (
 
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
@@ -27,6 +28,8 @@ import (
 	"github.com/example/memcached-operator/operator/controller/report"
 	"github.com/example/memcached-operator/operator/desired/meta"
 	"github.com/example/memcached-operator/operator/metrics"
+	"github.com/example/memcached-operator/operator/monitoring"
+	"github.com/example/memcached-operator/operator/nodes/executor"
 	"github.com/example/memcached-operator/operator/observe"
 	"github.com/example/memcached-operator/operator/operatorcondition"
 )
@@ -96,12 +99,21 @@ func controllers(mgr manager.Manager, options options) error {
 			return err
 		}
 	}
+	if err := (&monitoring.Installer{Namespace: options.namespace, Clock: clock.RealClock{}}).SetUp(mgr); err != nil {
+		return err
+	}
 	applier := apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme())
 	reporter := &report.Reporter{Client: mgr.GetClient(), Recorder: recorder}
+	asks, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("create the client that asks what the cluster can do: %w", err)
+	}
+	features := &observe.Features{Discovery: asks, Clock: clock.RealClock{}}
+	inputs := &observe.Memcached{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.images, Features: features.Get}
 	for _, controller := range []interface{ SetUp(manager.Manager) error }{
 		&memcached.Reconciler{
 			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: work, Clock: clock.RealClock{},
-			Image: options.image,
+			Observe: inputs, States: observe.NewAgents().States, Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		},
 		&application.Reconciler{
 			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: work, Clock: clock.RealClock{},

@@ -44,7 +44,7 @@ func command() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&version, "version", project.Version, "version of the bundle, without a leading v")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit 1 and name the files that would change")
 	cmd.SetOut(os.Stdout) // Results; progress and errors go to standard error.
-	cmd.AddCommand(validateCommand(&version), compatCommand(&version), renderCommand(&version), operandCommand())
+	cmd.AddCommand(validateCommand(&version), compatCommand(&version), renderCommand(&version), environmentCommand())
 	return cmd
 }
 
@@ -125,23 +125,27 @@ func renderCommand(version *string) *cobra.Command {
 	return cmd
 }
 
-func operandCommand() *cobra.Command {
+func environmentCommand() *cobra.Command {
 	var operands string
 	cmd := &cobra.Command{
-		Use:   "operand",
-		Short: "Print the memcached image that the operator is told to run, for a manager outside a cluster",
+		Use:   "environment",
+		Short: "Print the variables that tell a manager outside a cluster which images caches run, a NAME=VALUE a line",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			standIns, err := operand.Load(operands)
 			if err != nil {
 				return err
 			}
-			image, err := standIns.Replace([]byte(project.OperandImage))
+			lines := project.DefaultOperandEnv + "=" + project.DefaultOperand + "\n"
+			for _, known := range project.Operands() {
+				lines += known.Env() + "=" + known.Image + "\n"
+			}
+			replaced, err := standIns.Replace([]byte(lines))
 			if err != nil {
 				return err
 			}
-			cmd.Println(string(image))
-			return nil
+			_, err = cmd.OutOrStdout().Write(replaced)
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&operands, "operands", "", "JSON file that maps official operand images to the ones to run")

@@ -208,7 +208,7 @@ func TestTheExamplesAreTheBundles(t *testing.T) {
 	for _, example := range examples {
 		names = append(names, example.GetName())
 	}
-	if want := []string{"memcached-sample", "application-sample"}; !slices.Equal(names, want) {
+	if want := []string{"memcached-sample", "memcached-production", "application-sample"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 	if _, err := readExamples(t.TempDir()); err == nil || errors.Unwrap(err) == nil {

@@ -16,13 +16,13 @@ import (
 // absent deletes the object that reference names if it belongs to owner. Anything else of that name is none of our
 // business, and so is what the cache does not know.
 func (a *Applier) absent(ctx context.Context, owner client.Object, reference scope.Reference, result *Result) error {
-	object, err := a.empty(reference)
+	object, err := a.metadataOf(reference)
 	if err != nil {
 		return err
 	}
 	key := client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
 	if err := a.cached.Get(ctx, key, object); err != nil {
-		if apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) || a.kindIsGone(reference, err) {
 			return nil
 		}
 		return fmt.Errorf("read %s %s from the cache: %w", reference.Kind, key, err)
@@ -48,4 +48,15 @@ func (a *Applier) absent(ctx context.Context, owner client.Object, reference sco
 	}
 	result.Changes = append(result.Changes, Change{Action: Deleted, Object: reference})
 	return nil
+}
+
+// metadataOf returns an empty object that metadata can be read into from the caches. Of a kind that is not in the scheme,
+// they hold nothing else.
+func (a *Applier) metadataOf(reference scope.Reference) (client.Object, error) {
+	if a.scheme.Recognizes(reference.GroupVersionKind) {
+		return a.empty(reference)
+	}
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(reference.GroupVersionKind)
+	return object, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -59,14 +60,15 @@ type Applier struct {
 	live      client.Reader
 	writer    client.Writer
 	scheme    *runtime.Scheme
-	converter managedfields.TypeConverter
+	converter managedfields.TypeConverter // Of the kinds of the scheme.
+	deduced   managedfields.TypeConverter // Of others: their lists are taken as a whole.
 }
 
 // New returns an Applier that reads through cached while nothing needs to be written, and through live before it does.
 func New(cached, live client.Reader, writer client.Writer, scheme *runtime.Scheme) *Applier {
 	return &Applier{
 		cached: cached, live: live, writer: writer, scheme: scheme,
-		converter: applyconfigurations.NewTypeConverter(scheme),
+		converter: applyconfigurations.NewTypeConverter(scheme), deduced: managedfields.NewDeducedTypeConverter(),
 	}
 }
 
@@ -97,6 +99,9 @@ func (a *Applier) present(ctx context.Context, owner client.Object, configuratio
 	}
 	reference := referenceTo(wanted)
 	found, err := a.find(ctx, owner, reference)
+	if a.kindIsGone(reference, err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -110,6 +115,9 @@ func (a *Applier) present(ctx context.Context, owner client.Object, configuratio
 		return err
 	}
 	if err := a.write(ctx, wanted, found); err != nil {
+		if a.kindIsGone(reference, err) {
+			return nil
+		}
 		if found == nil || !apierrors.IsInvalid(err) {
 			return explain(reference, err)
 		}
@@ -156,8 +164,14 @@ func (a *Applier) confirm(ctx context.Context, owner client.Object) error {
 	return nil
 }
 
-// empty returns an empty object of the kind that reference names.
+// empty returns an empty object of the kind that reference names. Kinds that are not in the scheme have no Go type, and are
+// not cached.
 func (a *Applier) empty(reference scope.Reference) (client.Object, error) {
+	if !a.scheme.Recognizes(reference.GroupVersionKind) {
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(reference.GroupVersionKind)
+		return object, nil
+	}
 	object, err := a.scheme.New(reference.GroupVersionKind)
 	if err != nil {
 		return nil, fmt.Errorf("apply %s: %w", reference.Kind, err)
@@ -167,6 +181,12 @@ func (a *Applier) empty(reference scope.Reference) (client.Object, error) {
 		return nil, fmt.Errorf("apply %s: %T is not an object", reference.Kind, object)
 	}
 	return typed, nil
+}
+
+// kindIsGone tells whether an error says that the cluster knows a kind no more, which is none of Kubernetes' own. What is
+// of such a kind is of no use then, and went with it.
+func (a *Applier) kindIsGone(reference scope.Reference, err error) bool {
+	return !a.scheme.Recognizes(reference.GroupVersionKind) && (apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err))
 }
 
 func referenceTo(object *unstructured.Unstructured) scope.Reference {

@@ -19,6 +19,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
 	"github.com/example/memcached-operator/operator/desired/memcached"
+	"github.com/example/memcached-operator/operator/monitoring/manifest"
 	"github.com/example/memcached-operator/operator/outcome"
 	"github.com/example/memcached-operator/operator/scope"
 	operatortesting "github.com/example/memcached-operator/operator/testing"
@@ -28,7 +29,10 @@ import (
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
 func plan(owner *v1alpha1.Memcached) scope.Plan {
-	return memcached.Plan(scope.MemcachedInputs{Memcached: owner, Image: "example.com/memcached:1"})
+	plan, _ := memcached.MakePlan(scope.MemcachedInputs{Memcached: owner, Images: scope.Images{
+		Memcached: map[string]string{"1.6.18": "example.com/memcached:1"}, Default: "1.6.18",
+	}})
+	return plan.Plan // The spec of a test is sound.
 }
 
 // live returns an applier that sees everything as it is now.
@@ -290,5 +294,18 @@ func mustDecode(t *testing.T, from any, into any) {
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A kind that others have brought may go again, while the operator still takes it for there.
+func TestAKindThatIsGoneKeepsNothingFromBeingApplied(t *testing.T) {
+	owner := newOwner(t)
+	wanted := plan(owner)
+	monitor := manifest.ServiceMonitor(manifest.Cache{Name: owner.Name, Namespace: owner.Namespace})
+	wanted.Present = append([]scope.Configuration{monitor}, wanted.Present...)
+	wanted.Absent = append([]scope.Reference{scope.ReferenceTo(monitor)}, wanted.Absent...)
+	result, err := live().Apply(t.Context(), owner, wanted)
+	if err != nil || len(result.Changes) != len(wanted.Present)-1 {
+		t.Errorf("%v: %d changes, want all but that of the kind: %v", err, len(result.Changes), result.Changes)
 	}
 }

@@ -75,9 +75,13 @@ func (a *Applier) difference(wanted *unstructured.Unstructured, found client.Obj
 // typed returns both objects in the form in which they can be compared.
 func (a *Applier) typed(wanted *unstructured.Unstructured, found client.Object) (left, right *typed.TypedValue, err error) {
 	found.GetObjectKind().SetGroupVersionKind(wanted.GroupVersionKind())
+	converter := a.converter
+	if !a.scheme.Recognizes(wanted.GroupVersionKind()) {
+		converter = a.deduced
+	}
 	// Others may have put the same key into a list twice; that is theirs to do.
-	if left, err = a.converter.ObjectToTyped(found, typed.AllowDuplicates); err == nil {
-		right, err = a.converter.ObjectToTyped(wanted)
+	if left, err = converter.ObjectToTyped(found, typed.AllowDuplicates); err == nil {
+		right, err = converter.ObjectToTyped(wanted)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("compare %s %s: %w", wanted.GetKind(), wanted.GetName(), err)

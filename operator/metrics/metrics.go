@@ -69,6 +69,8 @@ var (
 		"Objects that the operator looks after, by kind.", []string{"kind"}, nil)
 	readyObjects = prometheus.NewDesc("memcached_operator_ready_objects",
 		"Objects that the operator looks after whose condition Ready is True, by kind.", []string{"kind"}, nil)
+	updatePending = prometheus.NewDesc("memcached_operator_update_pending",
+		"1 for each Memcached with a change that waits to be released. Absent for all others.", []string{"cache_namespace", "cache"}, nil)
 )
 
 // objects counts at scrape time.
@@ -76,13 +78,20 @@ type objects struct {
 	reader client.Reader
 }
 
+// report is an object of ours with a status.
+type report interface {
+	client.Object
+	GetConditions() []metav1.Condition
+}
+
 // Describe implements prometheus.Collector.
 func (o *objects) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- managedObjects
 	descriptions <- readyObjects
+	descriptions <- updatePending
 }
 
-// Collect implements prometheus.Collector. While the cache cannot answer, the two metrics are missing; the others are
+// Collect implements prometheus.Collector. While the cache cannot answer, these metrics are missing; the others are
 // not affected.
 func (o *objects) Collect(collected chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
@@ -97,9 +106,15 @@ func (o *objects) Collect(collected chan<- prometheus.Metric) {
 		all, ready := 0, 0
 		_ = meta.EachListItem(list, func(item runtime.Object) error { // Never fails: it is a list, and this returns nil.
 			all++
-			object, ok := item.(interface{ GetConditions() []metav1.Condition })
-			if ok && meta.IsStatusConditionTrue(object.GetConditions(), v1alpha1.ConditionReady) {
+			object, ok := item.(report)
+			if !ok {
+				return nil
+			}
+			if meta.IsStatusConditionTrue(object.GetConditions(), v1alpha1.ConditionReady) {
 				ready++
+			}
+			if meta.IsStatusConditionTrue(object.GetConditions(), v1alpha1.ConditionUpdatePending) {
+				collected <- prometheus.MustNewConstMetric(updatePending, prometheus.GaugeValue, 1, object.GetNamespace(), object.GetName())
 			}
 			return nil
 		})

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/desired/meta"
+	"github.com/example/memcached-operator/operator/rollout"
 	"github.com/example/memcached-operator/operator/scope"
 )
 
@@ -35,6 +36,9 @@ func Children(
 	var observed scope.Observed
 	for _, configuration := range plan.Present {
 		reference := scope.ReferenceTo(configuration)
+		if !reader.Scheme().Recognizes(reference.GroupVersionKind) {
+			continue // No status speaks of it.
+		}
 		object, err := child(ctx, reader, owner, reference, written)
 		if err != nil {
 			return scope.Observed{}, err
@@ -43,20 +47,46 @@ func Children(
 			continue
 		}
 		observed.Present = append(observed.Present, reference)
-		if deployment, ok := object.(*appsv1.Deployment); ok {
-			observed.Deployment = deployment
+		switch workload := object.(type) {
+		case *appsv1.Deployment:
+			observed.Deployment = workload
+		case *appsv1.StatefulSet:
+			observed.StatefulSet = workload
 		}
 	}
-	if observed.Deployment == nil {
+	if err := leaving(ctx, reader, owner, plan, &observed); err != nil {
+		return scope.Observed{}, err
+	}
+	if observed.Rollout() == nil && observed.Leaving == nil {
 		return observed, nil
 	}
 	pods := &corev1.PodList{}
 	if err := reader.List(ctx, pods, client.InNamespace(owner.GetNamespace()), client.MatchingLabels(id.Selector())); err != nil {
 		return scope.Observed{}, fmt.Errorf("list the pods of %s/%s: %w", owner.GetNamespace(), owner.GetName(), err)
 	}
-	observed.Pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !belongs(&pod, observed.Deployment) })
+	observed.Pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !belongs(&pod, owner.GetName()) })
 	slices.SortFunc(observed.Pods, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return observed, nil
+}
+
+// leaving adds what runs pods until something else has taken its place.
+func leaving(ctx context.Context, reader Reader, owner client.Object, plan scope.Plan, observed *scope.Observed) error {
+	for _, reference := range slices.Concat(plan.Kept, plan.Absent) {
+		if reference.Kind != "Deployment" && reference.Kind != "StatefulSet" {
+			continue
+		}
+		object, err := child(ctx, reader, owner, reference, nil)
+		if err != nil {
+			return err
+		}
+		switch workload := object.(type) {
+		case *appsv1.Deployment:
+			observed.Leaving = rollout.OfDeployment(workload)
+		case *appsv1.StatefulSet:
+			observed.Leaving = rollout.OfStatefulSet(workload)
+		}
+	}
+	return nil
 }
 
 // child returns the object that reference names, nil when there is none that belongs to owner.
@@ -99,10 +129,14 @@ func empty(reader Reader, gvk schema.GroupVersionKind) (client.Object, error) {
 	return typed, nil
 }
 
-// belongs tells whether a pod was made by the Deployment. Between the two stands a ReplicaSet, which needs not be read:
-// its name is the Deployment's and the hash of the template, which the pod carries as a label.
-func belongs(pod *corev1.Pod, deployment *appsv1.Deployment) bool {
+// belongs tells whether a pod was made by the Deployment or the StatefulSet of a name. Between a Deployment and its pods
+// stands a ReplicaSet, which needs not be read: its name is the Deployment's and the hash of the template, which the pod
+// carries as a label.
+func belongs(pod *corev1.Pod, name string) bool {
 	controller := metav1.GetControllerOf(pod)
-	return controller != nil && controller.Kind == "ReplicaSet" &&
-		controller.Name == deployment.Name+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+	if controller == nil {
+		return false
+	}
+	return controller.Kind == "StatefulSet" && controller.Name == name ||
+		controller.Kind == "ReplicaSet" && controller.Name == name+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 }

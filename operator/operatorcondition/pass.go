@@ -4,14 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-
 	"github.com/example/memcached-operator/operator/apply"
 	"github.com/example/memcached-operator/operator/outcome"
 	"github.com/example/memcached-operator/operator/rollout"
 )
 
-// Pass is what one reconcile of an object tells about a rollout of its Deployment.
+// Pass is what one reconcile of an object tells about a rollout of its pods.
 type Pass struct {
 	// Object is the object that was reconciled.
 	Object Object
@@ -23,8 +21,8 @@ type Pass struct {
 	// Changes are the writes of this pass.
 	Changes []apply.Change
 
-	// Deployment is what was found at the end of this pass, nil if there is none.
-	Deployment *appsv1.Deployment
+	// Rollout is how far the pods were at the end of this pass, nil if nothing runs them.
+	Rollout *rollout.Account
 
 	// Degraded is what the object's status says now.
 	Degraded bool
@@ -38,8 +36,8 @@ type Pass struct {
 // that somebody has paused or taken. What users have to mend never keeps them from an upgrade, which may be what mends
 // it.
 func (t *Tracker) Passed(pass Pass) {
-	switch deployment := pass.Deployment; {
-	case conclusive(pass.Err) && (pass.Degraded || deployment == nil || deployment.Spec.Paused || rollout.Settled(deployment)):
+	switch account := pass.Rollout; {
+	case conclusive(pass.Err) && (pass.Degraded || account == nil || account.Paused || account.Settled()):
 		t.End(pass.Object)
 	case pass.CarriedOver && slices.ContainsFunc(pass.Changes, startsRollout):
 		t.Begin(Work{Object: pass.Object, Reason: ReasonRolloutInProgress})
@@ -54,7 +52,7 @@ func conclusive(err error) bool {
 
 // startsRollout tells whether a write may make Kubernetes replace pods.
 func startsRollout(change apply.Change) bool {
-	if change.Object.Kind != "Deployment" {
+	if change.Object.Kind != "Deployment" && change.Object.Kind != "StatefulSet" {
 		return false
 	}
 	switch change.Action {

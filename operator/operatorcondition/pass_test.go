@@ -5,27 +5,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/example/memcached-operator/operator/rollout"
+
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/apply"
 	"github.com/example/memcached-operator/operator/outcome"
 	"github.com/example/memcached-operator/operator/scope"
 )
 
-// deployment returns a Deployment of two pods, so many of which are of the newest template.
-func deployment(updated int32) *appsv1.Deployment {
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Generation: 2},
-		Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)},
-		Status:     appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: updated},
-	}
+// account returns that of two pods, so many of which are of the newest template.
+func account(updated int32) *rollout.Account {
+	return &rollout.Account{Wanted: 2, Seen: true, Replicas: 2, Ready: 2, Updated: updated}
 }
 
-func paused(deployment *appsv1.Deployment) *appsv1.Deployment {
-	deployment.Spec.Paused = true
-	return deployment
+func paused(account *rollout.Account) *rollout.Account {
+	account.Paused = true
+	return account
 }
 
 func change(action apply.Action, kind string, fields ...string) []apply.Change {
@@ -43,58 +39,58 @@ func TestWhatAPassSaysAboutTheWork(t *testing.T) {
 		want string
 	}{
 		"the operator wants another template": {
-			Pass{CarriedOver: true, Changes: updated, Deployment: deployment(0)}, begins,
+			Pass{CarriedOver: true, Changes: updated, Rollout: account(0)}, begins,
 		},
 		"the operator has given up a field, which is not named": {
-			Pass{CarriedOver: true, Changes: change(apply.Updated, "Deployment", "metadata.annotations.hash"), Deployment: deployment(0)}, begins,
+			Pass{CarriedOver: true, Changes: change(apply.Updated, "Deployment", "metadata.annotations.hash"), Rollout: account(0)}, begins,
 		},
 		"the operator puts a template back": {
-			Pass{CarriedOver: true, Changes: change(apply.Repaired, "Deployment", imagePath), Deployment: deployment(0)}, begins,
+			Pass{CarriedOver: true, Changes: change(apply.Repaired, "Deployment", imagePath), Rollout: account(0)}, begins,
 		},
 		"the operator puts the number of pods back": {
-			Pass{CarriedOver: true, Changes: change(apply.Repaired, "Deployment", "spec.replicas"), Deployment: deployment(0)}, goesOn,
+			Pass{CarriedOver: true, Changes: change(apply.Repaired, "Deployment", "spec.replicas"), Rollout: account(0)}, goesOn,
 		},
 		"the user wants something else": {
-			Pass{Changes: updated, Deployment: deployment(0)}, goesOn,
+			Pass{Changes: updated, Rollout: account(0)}, goesOn,
 		},
 		"a Deployment is made": {
-			Pass{CarriedOver: true, Changes: change(apply.Created, "Deployment"), Deployment: deployment(0)}, goesOn,
+			Pass{CarriedOver: true, Changes: change(apply.Created, "Deployment"), Rollout: account(0)}, goesOn,
 		},
 		"another kind of object is changed": {
-			Pass{CarriedOver: true, Changes: change(apply.Updated, "Service", "spec.ports"), Deployment: deployment(0)}, goesOn,
+			Pass{CarriedOver: true, Changes: change(apply.Updated, "Service", "spec.ports"), Rollout: account(0)}, goesOn,
 		},
 		"nothing is changed in mid-rollout": {
-			Pass{CarriedOver: true, Deployment: deployment(1)}, goesOn,
+			Pass{CarriedOver: true, Rollout: account(1)}, goesOn,
 		},
 		"the rollout has ended": {
-			Pass{CarriedOver: true, Deployment: deployment(2)}, ends,
+			Pass{CarriedOver: true, Rollout: account(2)}, ends,
 		},
 		"there is no Deployment": {
 			Pass{CarriedOver: true}, ends,
 		},
 		"somebody has paused the Deployment": {
-			Pass{CarriedOver: true, Deployment: paused(deployment(1))}, ends,
+			Pass{CarriedOver: true, Rollout: paused(account(1))}, ends,
 		},
 		"pods fail in mid-rollout": {
-			Pass{CarriedOver: true, Deployment: deployment(1), Degraded: true}, ends,
+			Pass{CarriedOver: true, Rollout: account(1), Degraded: true}, ends,
 		},
 		"pods fail when the template changes": {
-			Pass{CarriedOver: true, Changes: updated, Deployment: deployment(0), Degraded: true}, ends,
+			Pass{CarriedOver: true, Changes: updated, Rollout: account(0), Degraded: true}, ends,
 		},
 		"the user has to act": {
-			Pass{CarriedOver: true, Deployment: deployment(1), Degraded: true, Err: outcome.Terminal("NameConflict", errors.New("taken"))}, ends,
+			Pass{CarriedOver: true, Rollout: account(1), Degraded: true, Err: outcome.Terminal("NameConflict", errors.New("taken"))}, ends,
 		},
 		"an object is refused": {
-			Pass{CarriedOver: true, Deployment: deployment(1), Degraded: true, Err: outcome.Waiting("Rejected", time.Minute, errors.New("no"))}, ends,
+			Pass{CarriedOver: true, Rollout: account(1), Degraded: true, Err: outcome.Waiting("Rejected", time.Minute, errors.New("no"))}, ends,
 		},
 		"the template is changed and then the API server fails": {
-			Pass{CarriedOver: true, Changes: updated, Deployment: deployment(0), Degraded: true, Err: errors.New("reset")}, begins,
+			Pass{CarriedOver: true, Changes: updated, Rollout: account(0), Degraded: true, Err: errors.New("reset")}, begins,
 		},
 		"the API server fails in mid-rollout": {
 			Pass{CarriedOver: true, Degraded: true, Err: errors.New("reset")}, goesOn,
 		},
 		"old copies are seen": {
-			Pass{CarriedOver: true, Deployment: deployment(2), Err: outcome.Stale(errors.New("old"))}, goesOn,
+			Pass{CarriedOver: true, Rollout: account(2), Err: outcome.Stale(errors.New("old"))}, goesOn,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -95,3 +95,18 @@ func Resolve(err error) (reconcile.Result, error) {
 	}
 	return reconcile.Result{}, err
 }
+
+// ResolveBefore is like Resolve, but comes back after the shortest of the given times at the latest. Those that are 0 do not
+// count.
+func ResolveBefore(err error, times ...time.Duration) (reconcile.Result, error) {
+	result, err := Resolve(err)
+	if err != nil {
+		return result, err
+	}
+	for _, after := range times {
+		if after > 0 && (result.RequeueAfter == 0 || after < result.RequeueAfter) {
+			result.RequeueAfter = after
+		}
+	}
+	return result, nil
+}

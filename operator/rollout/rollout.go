@@ -2,26 +2,74 @@ package rollout
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 )
 
-// Wanted returns the number of pods that a Deployment asks for.
-func Wanted(deployment *appsv1.Deployment) int32 { return ptr.Deref(deployment.Spec.Replicas, 1) }
+// Account is a workload's own account of its pods.
+type Account struct {
+	// Name is that of the workload.
+	Name string
 
-// Seen tells whether a Deployment's status speaks of its newest spec.
-func Seen(deployment *appsv1.Deployment) bool {
-	return deployment.Status.ObservedGeneration >= deployment.Generation
+	// Wanted is the number of pods that it asks for.
+	Wanted int32
+
+	// Replicas is the number of pods that exist, Updated those of the newest template, Ready those that are ready.
+	Replicas, Updated, Ready int32
+
+	// Seen is on when the account speaks of the newest spec.
+	Seen bool
+
+	// Paused is on when somebody has told Kubernetes to leave the pods alone.
+	Paused bool
+
+	// Refusal is why pods cannot be created, empty if they can.
+	Refusal string
+
+	// Stuck is on when Kubernetes says that there has been no progress for too long.
+	Stuck bool
 }
 
-// Settled tells whether a Deployment has nothing left to do: every pod that is wanted is of the newest template and
-// ready, and there is no other.
-func Settled(deployment *appsv1.Deployment) bool {
-	wanted, status := Wanted(deployment), deployment.Status
-	return Seen(deployment) &&
-		status.Replicas == wanted && status.UpdatedReplicas == wanted && status.ReadyReplicas == wanted
+// OfDeployment returns the account of a Deployment, nil for none.
+func OfDeployment(deployment *appsv1.Deployment) *Account {
+	if deployment == nil {
+		return nil
+	}
+	status := deployment.Status
+	account := &Account{
+		Name: deployment.Name, Wanted: ptr.Deref(deployment.Spec.Replicas, 1),
+		Replicas: status.Replicas, Updated: status.UpdatedReplicas, Ready: status.ReadyReplicas,
+		Seen: status.ObservedGeneration >= deployment.Generation, Paused: deployment.Spec.Paused,
+	}
+	for _, condition := range status.Conditions {
+		switch {
+		case condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue:
+			account.Refusal = condition.Message
+		case condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse:
+			account.Stuck = condition.Reason == "ProgressDeadlineExceeded"
+		}
+	}
+	return account
 }
 
-// Lost tells whether a pod that is wanted was ready, and is not any more.
-func Lost(before, now *appsv1.Deployment) bool {
-	return now.Status.ReadyReplicas < min(before.Status.ReadyReplicas, Wanted(now))
+// OfStatefulSet returns the account of a StatefulSet, nil for none. It says nothing of pods that cannot be created.
+func OfStatefulSet(set *appsv1.StatefulSet) *Account {
+	if set == nil {
+		return nil
+	}
+	status := set.Status
+	return &Account{
+		Name: set.Name, Wanted: ptr.Deref(set.Spec.Replicas, 1),
+		Replicas: status.Replicas, Updated: status.UpdatedReplicas, Ready: status.ReadyReplicas,
+		Seen: status.ObservedGeneration >= set.Generation,
+	}
 }
+
+// Settled tells whether a workload has nothing left to do: every pod that is wanted is of the newest template and ready,
+// and there is no other.
+func (a *Account) Settled() bool {
+	return a.Seen && a.Replicas == a.Wanted && a.Updated == a.Wanted && a.Ready == a.Wanted
+}
+
+// Lost tells whether a pod that is wanted was ready before, and is not any more.
+func (a *Account) Lost(before *Account) bool { return a.Ready < min(before.Ready, a.Wanted) }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	desired "github.com/example/memcached-operator/operator/desired/memcached"
 	"github.com/example/memcached-operator/operator/scope"
 	"github.com/example/memcached-operator/operator/status"
 	operatortesting "github.com/example/memcached-operator/operator/testing"
@@ -30,7 +31,7 @@ func TestTheBindingIsPublishedWhileItsSecretIsThere(t *testing.T) {
 		"another Secret exists": {present: []scope.Reference{secret("cache")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := status.Memcached(of(operatortesting.MakeMemcached("cache").Status(test.before).Obj()), status.Pass{
+			got := status.Memcached(of(operatortesting.MakeMemcached("cache").Status(test.before).Obj()), desired.Plan{}, status.Nodes{}, status.Pass{
 				Observed: scope.Observed{Present: test.present}, Err: errors.New("failed"), Now: now,
 			})
 			if difference := cmp.Diff(test.want, got.Binding); difference != "" {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,15 +67,15 @@ func messageOf(err error) string {
 
 // podsRefused reports what the Deployment says about pods that the API server did not let it create.
 func podsRefused(w workload) (string, string, bool) {
-	condition := w.deploymentCondition(appsv1.DeploymentReplicaFailure)
-	if condition == nil || condition.Status != corev1.ConditionTrue {
+	account := w.Observed.Rollout()
+	if account == nil || account.Refusal == "" {
 		return "", "", false
 	}
 	// The message names a pod that never came to be, by a name that is new each time.
-	name := w.Observed.Deployment.Name
+	name := account.Name
 	podName := regexp.MustCompile(regexp.QuoteMeta(name) + `-[a-z0-9]+-[a-z0-9]*`)
 	return w.refused, fmt.Sprintf("Kubernetes refuses to create %s: %s",
-		w.many, podName.ReplaceAllString(condition.Message, name)), true
+		w.many, podName.ReplaceAllString(account.Refusal, name)), true
 }
 
 // startFailures maps why a container waits to how it is reported. Names that alternate while nothing changes are made
@@ -94,6 +93,9 @@ func podsFailing(w workload) (string, string, bool) {
 	var failures []string
 	failing := 0
 	for i := range w.Observed.Pods {
+		if w.steps != nil && !w.steps.Stuck && w.steps.Pod == w.Observed.Pods[i].Name {
+			continue // It is being restarted, and the progress tells how that goes.
+		}
 		if failure := failureOf(&w.Observed.Pods[i], w.process); failure != "" {
 			failing++
 			failures = append(failures, failure)
@@ -135,6 +137,14 @@ func lastEnd(container *corev1.ContainerStatus) *corev1.ContainerStateTerminated
 	return container.LastTerminationState.Terminated
 }
 
+// updateStuck reports a rollout that the operator makes, and that does not go on by itself.
+func updateStuck(w workload) (string, string, bool) {
+	if w.steps == nil || !w.steps.Stuck {
+		return "", "", false
+	}
+	return v1alpha1.ReasonUpdateStuck, w.steps.Why, true
+}
+
 func podsUnschedulable(w workload) (string, string, bool) {
 	for i := range w.Observed.Pods {
 		pod := &w.Observed.Pods[i]
@@ -149,8 +159,7 @@ func podsUnschedulable(w workload) (string, string, bool) {
 }
 
 func deadlineExceeded(w workload) (string, string, bool) {
-	condition := w.deploymentCondition(appsv1.DeploymentProgressing)
-	if condition == nil || condition.Status != corev1.ConditionFalse || condition.Reason != "ProgressDeadlineExceeded" {
+	if account := w.Observed.Rollout(); account == nil || !account.Stuck {
 		return "", "", false
 	}
 	return v1alpha1.ReasonProgressDeadlineExceeded, fmt.Sprintf(

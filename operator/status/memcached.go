@@ -24,7 +24,7 @@ var ofMemcached = vocabulary{
 
 // Memcached computes the status of a cache. Its old status serves only to keep the time of a condition's last
 // transition, and conditions that others have added.
-func Memcached(in scope.MemcachedInputs, pass Pass) v1alpha1.MemcachedStatus {
+func Memcached(in scope.MemcachedInputs, plan desired.Plan, seen Nodes, pass Pass) v1alpha1.MemcachedStatus {
 	memcached := in.Memcached
 	next := *memcached.Status.DeepCopy()
 	if pass.Err == nil {
@@ -32,6 +32,7 @@ func Memcached(in scope.MemcachedInputs, pass Pass) v1alpha1.MemcachedStatus {
 	}
 	nodes := workload{
 		Pass: pass, vocabulary: ofMemcached, wanted: memcached.Spec.Size, generation: memcached.Generation,
+		steps: seen.Progress, checks: []check{updateStuck},
 	}
 	next.Binding = nil
 	if name := desired.BindingName(memcached.Name); pass.Observed.Has("Secret", name) {
@@ -40,6 +41,9 @@ func Memcached(in scope.MemcachedInputs, pass Pass) v1alpha1.MemcachedStatus {
 	next.Selector = pass.Selector
 	next.Nodes = podNames(pass.Observed.Pods)
 	next.Replicas, next.ReadyReplicas = nodes.replicas(), nodes.readyPods()
+	next.Endpoints = endpoints(in, seen, pass)
+	next.Pending = plan.Pending
 	nodes.conditions(&next.Conditions)
+	nodes.set(&next.Conditions, updatePending(memcached, plan.Pending))
 	return next
 }

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	desired "github.com/example/memcached-operator/operator/desired/memcached"
 	"github.com/example/memcached-operator/operator/outcome"
 	"github.com/example/memcached-operator/operator/scope"
 	"github.com/example/memcached-operator/operator/status"
@@ -222,7 +223,7 @@ func TestConditions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := status.Memcached(of(operatortesting.MakeMemcached("cache").Size(test.size).Generation(7).Obj()), status.Pass{
+			got := status.Memcached(of(operatortesting.MakeMemcached("cache").Size(test.size).Generation(7).Obj()), desired.Plan{}, status.Nodes{}, status.Pass{
 				Observed: scope.Observed{Deployment: test.deployment, Pods: test.pods}, Err: test.err, Now: now,
 			})
 			if summary := summarise(t, got.Conditions); summary != test.want {
@@ -262,7 +263,7 @@ func TestNodesAreThePodsThatRunOrAreAboutTo(t *testing.T) {
 	all[2].Status.Phase = corev1.PodFailed
 	all[3].Status.Phase = corev1.PodSucceeded
 	all[4].Status.Phase = corev1.PodPending
-	got := status.Memcached(of(operatortesting.MakeMemcached("cache").Size(2).Obj()), status.Pass{
+	got := status.Memcached(of(operatortesting.MakeMemcached("cache").Size(2).Obj()), desired.Plan{}, status.Nodes{}, status.Pass{
 		Observed: scope.Observed{Deployment: deployment(2, 2, 2), Pods: all}, Now: now,
 	})
 	if difference := cmp.Diff([]string{"cache-0", "cache-4"}, got.Nodes); difference != "" {
@@ -274,11 +275,11 @@ func TestObservedGenerationMovesOnlyWithSuccess(t *testing.T) {
 	memcached := operatortesting.MakeMemcached("cache").Size(2).Generation(7).
 		Status(v1alpha1.MemcachedStatus{ObservedGeneration: 6}).Obj()
 	pass := status.Pass{Selector: "a=b", Err: errors.New("failed"), Now: now}
-	if got := status.Memcached(of(memcached), pass); got.ObservedGeneration != 6 || got.Selector != "a=b" {
+	if got := status.Memcached(of(memcached), desired.Plan{}, status.Nodes{}, pass); got.ObservedGeneration != 6 || got.Selector != "a=b" {
 		t.Errorf("after a failed pass the status is %+v", got)
 	}
 	pass.Err = nil
-	if got := status.Memcached(of(memcached), pass); got.ObservedGeneration != 7 {
+	if got := status.Memcached(of(memcached), desired.Plan{}, status.Nodes{}, pass); got.ObservedGeneration != 7 {
 		t.Errorf("after a successful pass observedGeneration is %d", got.ObservedGeneration)
 	}
 }
@@ -286,10 +287,10 @@ func TestObservedGenerationMovesOnlyWithSuccess(t *testing.T) {
 func TestNothingChangesWhenNothingHasChanged(t *testing.T) {
 	in := of(operatortesting.MakeMemcached("cache").Size(2).Obj())
 	pass := status.Pass{Observed: scope.Observed{Deployment: deployment(2, 2, 2), Pods: pods(2)}, Now: now}
-	first := status.Memcached(in, pass)
+	first := status.Memcached(in, desired.Plan{}, status.Nodes{}, pass)
 	in.Memcached.Status = first
 	pass.Now = metav1.NewTime(now.Add(time.Hour))
-	if difference := cmp.Diff(first, status.Memcached(in, pass)); difference != "" {
+	if difference := cmp.Diff(first, status.Memcached(in, desired.Plan{}, status.Nodes{}, pass)); difference != "" {
 		t.Errorf("an hour later the status differs:\n%s", difference)
 	}
 }
@@ -298,7 +299,7 @@ func TestConditionsOfOthersAreKept(t *testing.T) {
 	other := metav1.Condition{Type: "example.com/Other", Status: metav1.ConditionTrue, Reason: "Because", LastTransitionTime: now}
 	got := status.Memcached(
 		of(operatortesting.MakeMemcached("cache").Status(v1alpha1.MemcachedStatus{Conditions: []metav1.Condition{other}}).Obj()),
-		status.Pass{Now: now})
+		desired.Plan{}, status.Nodes{}, status.Pass{Now: now})
 	if kept := meta.FindStatusCondition(got.Conditions, other.Type); kept == nil || *kept != other {
 		t.Errorf("the condition of somebody else became %+v", kept)
 	}

@@ -2,13 +2,14 @@ package status
 
 import (
 	"fmt"
+	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/nodes"
 	"github.com/example/memcached-operator/operator/rollout"
 	"github.com/example/memcached-operator/operator/scope"
 )
@@ -38,7 +39,7 @@ type vocabulary struct {
 	failing, unschedulable, refused              string
 }
 
-// workload is what both kinds come down to: a number of pods that are wanted, and the Deployment that makes them.
+// workload is what both kinds come down to: a number of pods that are wanted, and what makes them.
 type workload struct {
 	Pass
 	vocabulary
@@ -48,6 +49,9 @@ type workload struct {
 
 	// generation is that of the object.
 	generation int64
+
+	// steps is how far nodes are that the operator itself brings to their template, nil if Kubernetes does.
+	steps *nodes.Progress
 
 	// checks look for what can be wrong with this kind alone.
 	checks []check
@@ -60,10 +64,15 @@ func (w workload) conditions(conditions *[]metav1.Condition) {
 	for _, condition := range []metav1.Condition{
 		w.ready(degraded, progressing), w.available(), progressing, degraded,
 	} {
-		condition.ObservedGeneration = w.generation
-		condition.LastTransitionTime = w.Now
-		meta.SetStatusCondition(conditions, condition)
+		w.set(conditions, condition)
 	}
+}
+
+// set sets one condition.
+func (w workload) set(conditions *[]metav1.Condition, condition metav1.Condition) {
+	condition.ObservedGeneration = w.generation
+	condition.LastTransitionTime = w.Now
+	meta.SetStatusCondition(conditions, condition)
 }
 
 // ready summarises the other conditions: what is wrong comes before what is under way.
@@ -101,24 +110,24 @@ func (w workload) available() metav1.Condition {
 	return condition
 }
 
-// progressing looks at the Deployment's own account of its rollout. The pods have to agree, because both are watched
+// progressing looks at the own account of what makes the pods. The pods have to agree, because both are watched
 // separately, and a status must not list five nodes while it says that the three wanted are ready.
 func (w workload) progressing() metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: metav1.ConditionTrue}
 	ready, running := w.readyPods(), int32(len(podNames(w.Observed.Pods)))
-	deployment := w.Observed.Deployment
+	account := w.Observed.Rollout()
 	switch {
-	case w.Err != nil && deployment == nil:
+	case w.Err != nil && account == nil:
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonOf(w.Err)
 		condition.Message = messageOf(w.Err)
-	case deployment == nil:
+	case account == nil:
 		condition.Reason, condition.Message = w.starting, fmt.Sprintf("The %s are about to be created", w.many)
-	case !rollout.Seen(deployment):
+	case !account.Seen:
 		condition.Reason, condition.Message = w.unseenReason(), "Kubernetes has yet to act on the newest change"
-	case deployment.Status.UpdatedReplicas < min(deployment.Status.Replicas, w.wanted):
+	case account.Updated < min(w.replicas(), w.wanted):
 		condition.Reason = w.updating
-		condition.Message = fmt.Sprintf("%s replaced", w.count(deployment.Status.UpdatedReplicas))
-	case deployment.Status.Replicas > w.wanted || running > w.wanted:
+		condition.Message = w.updatingMessage(account)
+	case w.replicas() > w.wanted || running > w.wanted:
 		condition.Reason = w.stopping
 		condition.Message = fmt.Sprintf("Stopping what is more than the %d wanted", w.wanted)
 	case ready < w.wanted || running < w.wanted:
@@ -131,9 +140,21 @@ func (w workload) progressing() metav1.Condition {
 	return condition
 }
 
-// unseenReason guesses what the Deployment controller is going to do.
+// updatingMessage says how many pods are of the newest template, and what is done about the next one.
+func (w workload) updatingMessage(account *rollout.Account) string {
+	if w.steps == nil {
+		return fmt.Sprintf("%s replaced", w.count(account.Updated))
+	}
+	message := fmt.Sprintf("%s up to date", w.count(w.steps.Updated))
+	if w.steps.Why != "" {
+		message += ". " + w.steps.Why
+	}
+	return message
+}
+
+// unseenReason guesses what Kubernetes is going to do.
 func (w workload) unseenReason() string {
-	switch replicas := w.Observed.Deployment.Status.Replicas; {
+	switch replicas := w.Observed.Rollout().Replicas; {
 	case replicas < w.wanted:
 		return w.starting
 	case replicas > w.wanted:
@@ -144,31 +165,26 @@ func (w workload) unseenReason() string {
 
 // replicas returns how many pods exist.
 func (w workload) replicas() int32 {
-	if w.Observed.Deployment == nil {
-		return 0
+	var replicas int32
+	for _, account := range w.accounts() {
+		replicas += account.Replicas
 	}
-	return w.Observed.Deployment.Status.Replicas
+	return replicas
 }
 
 // readyPods returns how many pods are ready.
 func (w workload) readyPods() int32 {
-	if w.Observed.Deployment == nil {
-		return 0
+	var ready int32
+	for _, account := range w.accounts() {
+		ready += account.Ready
 	}
-	return w.Observed.Deployment.Status.ReadyReplicas
+	return ready
 }
 
-// deploymentCondition returns a condition of the Deployment, nil if it has none such.
-func (w workload) deploymentCondition(kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	if w.Observed.Deployment == nil {
-		return nil
-	}
-	for i, condition := range w.Observed.Deployment.Status.Conditions {
-		if condition.Type == kind {
-			return &w.Observed.Deployment.Status.Conditions[i]
-		}
-	}
-	return nil
+// accounts returns those of what runs the pods, and of what still does.
+func (w workload) accounts() []*rollout.Account {
+	return slices.DeleteFunc([]*rollout.Account{w.Observed.Rollout(), w.Observed.Leaving},
+		func(account *rollout.Account) bool { return account == nil })
 }
 
 // count says "2 of 3 nodes are" or "1 of 1 node is". Pods beyond those wanted do not count.

@@ -44,6 +44,12 @@ func (m *Memcached) Size(size int32) *Memcached {
 	return m
 }
 
+// Spec changes the spec.
+func (m *Memcached) Spec(change func(*v1alpha1.MemcachedSpec)) *Memcached {
+	change(&m.object.Spec)
+	return m
+}
+
 // Status sets the status.
 func (m *Memcached) Status(status v1alpha1.MemcachedStatus) *Memcached {
 	m.object.Status = status

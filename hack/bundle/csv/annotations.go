@@ -55,8 +55,10 @@ func annotations(in Inputs) (map[string]string, error) {
 	}
 	all := map[string]string{
 		"alm-examples": string(almExamples),
-		// What the walks over every edge of the upgrade graph prove, in olm/e2e: operator and operands survive each.
-		"capabilities":   "Seamless Upgrades",
+		// What each level asks for is walked by olm/e2e: upgrades of operator and operand (edges_test.go, upgrade_*_test.go), the whole
+		// life of a cache from resizing to evictions and mistakes (production_*_test.go), metrics and alerts
+		// (monitoring_test.go). Auto Pilot would be to tune and scale by itself, which it does not.
+		"capabilities":   "Deep Insights",
 		"categories":     "Database, Application Runtime",
 		"containerImage": in.OperatorImage,
 		"createdAt":      in.CreatedAt.UTC().Format(time.RFC3339),
@@ -92,7 +94,8 @@ func NamespaceManifest() map[string]any {
 	}
 }
 
-// matchExamples makes sure of exactly one example for every served version of every definition.
+// matchExamples makes sure of an example for every served version of every definition. Consoles and the scorecard take
+// several of a kind, and begin with the first.
 func matchExamples(in Inputs) error {
 	want := sets.New[schema.GroupVersionKind]()
 	for _, crd := range in.CRDs {
@@ -100,13 +103,14 @@ func matchExamples(in Inputs) error {
 			want.Insert(schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
 		}
 	}
-	have := sets.New[schema.GroupVersionKind]()
+	have, names := sets.New[schema.GroupVersionKind](), sets.New[string]()
 	for _, e := range in.Examples {
-		gvk := e.GroupVersionKind()
-		if have.Has(gvk) {
-			return fmt.Errorf("two examples of %s: alm-examples takes one of each kind and version", gvk)
+		have.Insert(e.GroupVersionKind())
+		name := e.GetAPIVersion() + " " + e.GetKind() + " " + e.GetName()
+		if names.Has(name) {
+			return fmt.Errorf("there are two examples %s: rename one of them below olm/samples", name)
 		}
-		have.Insert(gvk)
+		names.Insert(name)
 	}
 	for gvk := range want.Difference(have) {
 		return fmt.Errorf("no example of %s: add one below olm/samples", gvk)

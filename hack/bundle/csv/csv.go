@@ -37,7 +37,7 @@ type Inputs struct {
 	CRDs []apiextensionsv1.CustomResourceDefinition
 	// ClusterRules and NamespaceRules are what the operator may do everywhere, and in its own namespace.
 	ClusterRules, NamespaceRules []rbacv1.PolicyRule
-	// Examples are custom resources, one for each owned kind and version; the first one is what a console offers
+	// Examples are custom resources, at least one for each owned kind and version; the first one is what a console offers
 	// to create right after the installation.
 	Examples []unstructured.Unstructured
 }
@@ -46,7 +46,7 @@ type Inputs struct {
 func Icon() []byte { return icon }
 
 // Compose returns the ClusterServiceVersion. It fails for an invalid version, a custom resource definition that
-// has no descriptors in this package, and examples that do not match the definitions one to one.
+// has no descriptors in this package, and examples that do not match the definitions.
 func Compose(in Inputs) (*v1alpha1.ClusterServiceVersion, error) {
 	version, err := semver.Parse(in.Version)
 	if err != nil {
@@ -79,14 +79,20 @@ func Compose(in Inputs) (*v1alpha1.ClusterServiceVersion, error) {
 		StrategyName: v1alpha1.InstallStrategyNameDeployment, StrategySpec: strategy(in),
 	}
 	csv.Spec.CustomResourceDefinitions.Owned = owned
-	csv.Spec.RelatedImages = []v1alpha1.RelatedImage{
-		{Name: project.Container, Image: in.OperatorImage},
-		{Name: "memcached", Image: project.OperandImage},
-	}
+	csv.Spec.RelatedImages = relatedImages(in.OperatorImage)
 	if in.Replaces != "" {
 		csv.Spec.Replaces = project.CSVName(in.Replaces)
 	}
 	return csv, nil
+}
+
+// relatedImages are all images that a cluster may come to pull, for whoever mirrors them. The agent's is the operator's.
+func relatedImages(operator string) []v1alpha1.RelatedImage {
+	related := []v1alpha1.RelatedImage{{Name: project.Container, Image: operator}}
+	for _, operand := range project.Operands() {
+		related = append(related, v1alpha1.RelatedImage{Name: operand.RelatedName(), Image: operand.Image})
+	}
+	return related
 }
 
 // presentation is the part of the spec that is the same for every version: what a catalog shows, and how it may be

@@ -79,7 +79,7 @@ func container(image string) corev1.Container {
 			fmt.Sprintf("--metrics-bind-address=:%d", project.MetricsPort),
 			fmt.Sprintf("--health-probe-bind-address=:%d", project.ProbePort),
 		},
-		Env: []corev1.EnvVar{{Name: project.OperandEnv, Value: project.OperandImage}},
+		Env: environment(image),
 		Ports: []corev1.ContainerPort{
 			{Name: "https", ContainerPort: project.MetricsPort, Protocol: corev1.ProtocolTCP},
 			{Name: "probes", ContainerPort: project.ProbePort, Protocol: corev1.ProtocolTCP},
@@ -102,6 +102,18 @@ func container(image string) corev1.Container {
 		// Without a terminated container's log, the last lines are what `kubectl describe` can show of a crash.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
+}
+
+// environment tells the manager which images caches are made of. image is its own, which is also that of the agent.
+func environment(image string) []corev1.EnvVar {
+	variables := []corev1.EnvVar{
+		{Name: project.AgentEnv, Value: image},
+		{Name: project.DefaultOperandEnv, Value: project.DefaultOperand},
+	}
+	for _, operand := range project.Operands() {
+		variables = append(variables, corev1.EnvVar{Name: operand.Env(), Value: operand.Image})
+	}
+	return variables
 }
 
 func probe(path string, delay, period int32) *corev1.Probe {

@@ -84,8 +84,9 @@ func Compose(root string, pins Pins) (Files, error) {
 // to create once the operator is installed, and the operator is there for caches.
 const firstSamples = "cache_"
 
-// readExamples reads olm/samples/<group>_<version>_<kind>.yaml: group without its domain, all in lower case. Other
-// files there are samples too, but not examples of the bundle, which takes one of each kind and version.
+// readExamples reads olm/samples/<group>_<version>_<kind>.yaml: group without its domain, all in lower case; further
+// examples of a kind end in _<purpose>.yaml, and come after. Other files there are samples too, but not examples of the
+// bundle.
 func readExamples(root string) ([]unstructured.Unstructured, error) {
 	paths, err := filepath.Glob(filepath.Join(root, "olm", "samples", "*_v*_*.yaml"))
 	if err != nil {

@@ -69,12 +69,20 @@ func TestTheExamplesBeginWithACache(t *testing.T) {
 	if err := yaml.Unmarshal(files["manifests/memcached-operator.clusterserviceversion.yaml"], &csv); err != nil {
 		t.Fatal(err)
 	}
-	var examples []struct{ Kind string }
+	var examples []struct {
+		Kind     string
+		Metadata struct{ Name string }
+	}
 	if err := yaml.Unmarshal([]byte(csv.Metadata.Annotations["alm-examples"]), &examples); err != nil {
 		t.Fatal(err)
 	}
-	if len(examples) != 2 || examples[0].Kind != "Memcached" || examples[1].Kind != "Application" {
-		t.Errorf("the examples are %v", examples)
+	var got []string
+	for _, example := range examples {
+		got = append(got, example.Kind+" "+example.Metadata.Name)
+	}
+	want := []string{"Memcached memcached-sample", "Memcached memcached-production", "Application application-sample"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
@@ -90,7 +98,7 @@ func TestPinsReachTheBundle(t *testing.T) {
 	csv := string(files["manifests/memcached-operator.clusterserviceversion.yaml"])
 	for _, want := range []string{
 		"name: memcached-operator.v9.9.9", "replaces: memcached-operator.v9.9.8", `createdAt: "2026-05-04T03:02:01Z"`,
-		"containerImage: " + pins.OperatorImage, "image: " + pins.OperatorImage,
+		"containerImage: " + pins.OperatorImage, "image: " + pins.OperatorImage, "name: AGENT_IMAGE\n                  value: " + pins.OperatorImage,
 	} {
 		if !strings.Contains(csv, want) {
 			t.Errorf("the ClusterServiceVersion lacks %q", want)

@@ -23,7 +23,7 @@ import (
 type Options struct {
 	// CRDsOnly leaves out everything but the custom resource definitions.
 	CRDsOnly bool
-	// Image replaces the manager's image; empty keeps the bundle's.
+	// Image replaces the manager's image, which is the agent's as well; empty keeps the bundle's.
 	Image string
 	// Operands replaces official operand images; empty keeps them.
 	Operands operand.Map
@@ -74,14 +74,27 @@ func install(bundle *manifests.Bundle, image string) []any {
 	for _, spec := range strategy.DeploymentSpecs {
 		d := appsv1.Deployment{TypeMeta: meta("apps/v1", "Deployment"), ObjectMeta: named(spec.Name), Spec: spec.Spec}
 		d.Labels = spec.Label
-		for i := range d.Spec.Template.Spec.Containers {
-			if c := &d.Spec.Template.Spec.Containers[i]; c.Name == project.Container && image != "" {
-				c.Image = image
-			}
+		if image != "" {
+			replaceImage(d.Spec.Template.Spec.Containers, image)
 		}
 		objects = append(objects, d)
 	}
 	return objects
+}
+
+// replaceImage lets the manager run another image, and start its agents from the same.
+func replaceImage(containers []corev1.Container, image string) {
+	for i := range containers {
+		if containers[i].Name != project.Container {
+			continue
+		}
+		containers[i].Image = image
+		for j := range containers[i].Env {
+			if containers[i].Env[j].Name == project.AgentEnv {
+				containers[i].Env[j].Value = image
+			}
+		}
+	}
 }
 
 func permissions(strategy v1alpha1.StrategyDetailsDeployment) []any {

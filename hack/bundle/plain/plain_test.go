@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -64,22 +66,29 @@ func TestWithoutOLMTheSameObjectsAreThere(t *testing.T) {
 }
 
 func TestImagesAreTheOnesAskedFor(t *testing.T) {
-	standIn := project.OperandRepository + "@sha256:" + strings.Repeat("1", 64)
-	objects := render(t, plain.Options{
-		Image: "localhost:5000/me/manager:dev", Operands: operand.Map{project.OperandImage: standIn},
-	})
+	const image = "localhost:5000/me/manager:dev"
+	standIns, want := operand.Map{}, map[string]string{project.AgentEnv: image, project.DefaultOperandEnv: project.DefaultOperand}
+	for i, official := range project.Operands() {
+		standIns[official.Image] = project.OperandRepository + "@sha256:" + strings.Repeat(strconv.Itoa(i), 64)
+		want[official.Env()] = standIns[official.Image]
+	}
+	objects := render(t, plain.Options{Image: image, Operands: standIns})
 	deployment := objects[len(objects)-1]
 	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(containers) != 1 {
 		t.Fatalf("containers of %s: %v, %v", deployment.GetKind(), containers, err)
 	}
 	container := containers[0].(map[string]any)
-	if container["image"] != "localhost:5000/me/manager:dev" {
+	if container["image"] != image {
 		t.Errorf("the manager's image is %v", container["image"])
 	}
-	env := container["env"].([]any)[0].(map[string]any)
-	if env["name"] != project.OperandEnv || env["value"] != standIn {
-		t.Errorf("the operand is %v", env)
+	got := map[string]string{}
+	for _, variable := range container["env"].([]any) {
+		variable := variable.(map[string]any)
+		got[variable["name"].(string)] = variable["value"].(string)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the manager's environment, -want +got:\n%s", diff)
 	}
 }
 

@@ -6,7 +6,7 @@ package project
 
 // Version is the version under development: what hack/bundle composes when it is not told another. It is raised
 // by hand after a release; a released version is never composed again (see hack/release).
-const Version = "0.2.0"
+const Version = "0.3.0"
 
 const (
 	// Package is the name of the OLM package and the prefix of every ClusterServiceVersion.
@@ -43,15 +43,6 @@ const (
 	// SourceURL is where the source of the project is published.
 	SourceURL = "https://github.com/example/memcached-operator"
 
-	// OperandEnv is the environment variable that tells the manager which memcached image to run.
-	OperandEnv = "RELATED_IMAGE_MEMCACHED"
-	// OperandRepository is the repository of the official memcached images.
-	OperandRepository = "docker.io/library/memcached"
-	// OperandVersion is the version of memcached behind OperandDigest.
-	OperandVersion = "1.6.18"
-	// OperandDigest is the index digest of the official 1.6.18-alpine image.
-	OperandDigest = "sha256:f2ec63287d2a20993885a55d630756819317e76ddd404f90000953e80c188237"
-
 	// ScorecardTestImage is the image with the scorecard's built-in tests; its tag is operator-sdk's version.
 	ScorecardTestImage = "quay.io/operator-framework/scorecard-test:v1.42.2"
 	// MinKubeVersion is the oldest Kubernetes the bundle installs on. Applications let a pod sleep before it stops, a
@@ -60,9 +51,6 @@ const (
 	// KubeVersion is the newest Kubernetes that the project is tested with, as major.minor.
 	KubeVersion = "1.36"
 )
-
-// OperandImage is the memcached image that this version runs unless told otherwise, by digest.
-const OperandImage = OperandRepository + "@" + OperandDigest
 
 // CSVName is the name of the ClusterServiceVersion of a version, for example memcached-operator.v0.1.0.
 func CSVName(version string) string { return Package + ".v" + version }

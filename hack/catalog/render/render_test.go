@@ -46,7 +46,7 @@ func TestTheCatalogDescribesTheBundleByDigest(t *testing.T) {
 	}
 	for _, want := range []string{
 		"image: " + bundle, "name: candidate", "type: olm.csv.metadata", "type: olm.gvk", "mediatype: image/svg+xml",
-		"- image: " + project.OperandImage, "version: " + project.Version,
+		"- image: " + project.Operands()[0].Image, "version: " + project.Version,
 	} {
 		if !strings.Contains(string(catalog), want) {
 			t.Errorf("the catalog lacks %q", want)

@@ -47,7 +47,7 @@ func (m Map) validate() error {
 	for from, to := range m {
 		for _, ref := range []string{from, to} {
 			if !byDigest.MatchString(ref) {
-				return fmt.Errorf("%q is not an image reference by digest, such as %s", ref, project.OperandImage)
+				return fmt.Errorf("%q is not an image reference by digest, such as %s", ref, project.Operands()[0].Image)
 			}
 		}
 	}

@@ -32,7 +32,14 @@ const (
 	csvFile = "manifests/" + project.Package + ".clusterserviceversion.yaml"
 )
 
-var standIn = project.OperandRepository + "@sha256:" + strings.Repeat("a", 64)
+// standIns stand in for every official image of memcached.
+var standIns = func() operand.Map {
+	all := operand.Map{}
+	for i, official := range project.Operands() {
+		all[official.Image] = project.OperandRepository + "@sha256:" + strings.Repeat(string(rune('a'+i)), 64)
+	}
+	return all
+}()
 
 // released is a checkout with one release, whose program images are kept, so that nothing is compiled.
 func released(t *testing.T) *stage.Stage {
@@ -124,19 +131,28 @@ func TestOnAMirrorEverythingIsWhatWasReleased(t *testing.T) {
 
 func TestAMapChangesOperandsAndNothingElse(t *testing.T) {
 	s := released(t)
-	s.Operands = operand.Map{project.OperandImage: standIn}
+	s.Operands = standIns
 	result := ok(s.Run(t.Context()))(t)
 	before := ok(layout.Read(filepath.Join(s.Kitchen.Root, project.BundleDir(version))))(t)
 	after := ok(layout.Read(filepath.Join(s.Out, project.BundleDir(version))))(t)
 	if changed := before.Differences(after); len(changed) != 1 || changed[0] != csvFile {
 		t.Fatalf("changed files: %v", changed)
 	}
-	if want := strings.ReplaceAll(string(before[csvFile]), project.OperandImage, standIn); want != string(after[csvFile]) {
+	want := string(before[csvFile])
+	for official, standIn := range standIns {
+		want = strings.ReplaceAll(want, official, standIn)
+	}
+	if want != string(after[csvFile]) {
 		t.Error("something else than operand references has changed")
 	}
 	catalog := string(ok(os.ReadFile(filepath.Join(s.Out, "catalog", project.Package, "catalog.yaml")))(t))
-	if !strings.Contains(catalog, result.Versions[0].BundleImage) || !strings.Contains(catalog, standIn) || strings.Contains(catalog, project.OperandImage) {
+	if !strings.Contains(catalog, result.Versions[0].BundleImage) {
 		t.Error("the catalog does not describe the staged bundle")
+	}
+	for official, standIn := range standIns {
+		if !strings.Contains(catalog, standIn) || strings.Contains(catalog, official) {
+			t.Errorf("the catalog does not name %s instead of %s", standIn, official)
+		}
 	}
 }
 
@@ -152,8 +168,13 @@ func TestElsewhereManifestsNameThatRegistry(t *testing.T) {
 	if strings.Contains(csv+manifest, "quay.io/example/") || !strings.Contains(csv, "image: "+s.Places.Registry+"/memcached-operator") {
 		t.Errorf("the official registry is still named:\n%s%s", csv, manifest)
 	}
-	if !strings.Contains(csv, project.OperandImage) || !strings.Contains(csv, project.SourceURL) {
+	if !strings.Contains(csv, project.SourceURL) {
 		t.Error("more was renamed than the project's images")
+	}
+	for _, official := range project.Operands() {
+		if !strings.Contains(csv, official.Image) {
+			t.Errorf("%s was renamed, which is none of the project's images", official.Image)
+		}
 	}
 }
 

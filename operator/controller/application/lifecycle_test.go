@@ -50,7 +50,7 @@ func TestANewApplicationBecomesReadyWithSixWrites(t *testing.T) {
 		}
 	}
 	s.AssertQuiet(s.everything("application-sample")...)
-	writes := s.Operator.Traffic.Changes()
+	writes := s.Operator.Traffic.Writes()
 	t.Logf("writes for a new application: %v", writes)
 	if len(writes) > 6 || len(writes) < 5 {
 		t.Errorf("%d writes for a new application, want 5 or 6: %v", len(writes), writes)
@@ -128,7 +128,7 @@ func TestOnlyOurObjectsAreWatched(t *testing.T) {
 	const ours = "app.kubernetes.io/managed-by=memcached-operator"
 	want := map[string]string{
 		"applications": "", "memcacheds": "", "deployments": ours, "services": ours, "secrets": ours,
-		"ingresses": ours, "poddisruptionbudgets": ours, "pods": ours,
+		"ingresses": ours, "networkpolicies": ours, "poddisruptionbudgets": ours, "pods": ours, "statefulsets": ours,
 	}
 	if difference := cmp.Diff(want, watched); difference != "" {
 		t.Errorf("watched kinds and their selectors (-want +got):\n%s", difference)

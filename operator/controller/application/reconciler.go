@@ -49,10 +49,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	err := r.Client.Get(ctx, request.NamespacedName, application)
 	if apierrors.IsNotFound(err) || err == nil && !application.DeletionTimestamp.IsZero() {
 		r.Work.End(operatorcondition.ObjectOf(v1alpha1.ApplicationKind, request.NamespacedName))
+		r.Reporter.Forget(application, request.NamespacedName)
 		return reconcile.Result{}, nil // The garbage collector deletes what an Application owns.
 	}
 	if err != nil {
 		return reconcile.Result{}, err
+	}
+	if r.Reporter.Superseded(application) {
+		return outcome.Resolve(outcome.Stale(errors.New("the newest status has yet to be seen")))
 	}
 	in, err := observe.ApplicationInputs(ctx, r.Client, application)
 	if err != nil {
@@ -68,14 +72,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		next.Status = status.Application(in, status.Pass{
 			Observed: observed, Selector: id.SelectorString(), Err: err, Now: metav1.NewTime(r.Clock.Now()),
 		})
-		if reportErr := r.Reporter.Report(ctx, application, next, applied.Changes); reportErr != nil {
+		if reportErr := r.Reporter.Report(ctx, application, next, report.Happened{Changes: applied.Changes}); reportErr != nil {
 			err = reportErr
 		}
 	}
 	r.Work.Passed(operatorcondition.Pass{
 		Object:      operatorcondition.ObjectOf(v1alpha1.ApplicationKind, request.NamespacedName),
 		CarriedOver: application.Status.ObservedGeneration == application.Generation,
-		Changes:     applied.Changes, Deployment: observed.Deployment,
+		Changes:     applied.Changes, Rollout: observed.Rollout(),
 		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
 	})
 	if ctx.Err() != nil {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
@@ -27,8 +28,10 @@ import (
 	"github.com/example/memcached-operator/operator/controller/memcached"
 	"github.com/example/memcached-operator/operator/controller/report"
 	"github.com/example/memcached-operator/operator/metrics"
+	"github.com/example/memcached-operator/operator/nodes/executor"
 	"github.com/example/memcached-operator/operator/observe"
 	"github.com/example/memcached-operator/operator/operatorcondition"
+	"github.com/example/memcached-operator/operator/scope"
 	operatortesting "github.com/example/memcached-operator/operator/testing"
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
@@ -62,7 +65,13 @@ func newStory(t *testing.T, others ...string) *story {
 		reporter := &report.Reporter{Client: mgr.GetClient(), Recorder: recorder}
 		err = (&memcached.Reconciler{
 			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: s.work, Clock: clock.RealClock{},
-			Image: "docker.io/library/memcached:1.6",
+			States:   func(context.Context, []corev1.Pod) map[string]*state.State { return nil },
+			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+			Observe: &observe.Memcached{
+				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(),
+				Images:   scope.Images{Memcached: map[string]string{"1.6.18": "docker.io/library/memcached:1.6"}, Default: "1.6.18"},
+				Features: func(context.Context) (scope.Features, error) { return scope.Features{}, nil },
+			},
 		}).SetUp(mgr)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func TestDriftIsPutBackAndAnnounced(t *testing.T) {
 		"our label":           {edit: `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`, mentions: "managed-by"},
 		"another label":       {edit: `{"metadata":{"labels":{"app.kubernetes.io/instance":"other"}}}`, mentions: "instance"},
 		"the owner reference": {edit: `{"metadata":{"ownerReferences":null}}`, mentions: "ownerReferences"},
-		"our annotation":      {edit: `{"metadata":{"annotations":null}}`, mentions: "applied-hash"},
+		"our annotation":      {edit: `{"metadata":{"annotations":null}}`, mentions: "applied-template"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)

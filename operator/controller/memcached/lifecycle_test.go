@@ -51,7 +51,7 @@ func TestANewCacheBecomesReadyWithFiveWrites(t *testing.T) {
 		t.Errorf("the Deployment is not the cache's, or does not run the image: %+v", deployment)
 	}
 	s.AssertQuiet(s.memcached("example-memcached"), s.deployment("example-memcached"))
-	writes := s.Operator.Traffic.Changes()
+	writes := s.Operator.Traffic.Writes()
 	t.Logf("writes for a new cache: %v", writes)
 	if len(writes) > 5 || len(writes) < 4 {
 		t.Errorf("%d writes for a new cache, want 4 or 5: %v", len(writes), writes)
@@ -73,7 +73,10 @@ func TestOnlyOurObjectsAreWatched(t *testing.T) {
 		watched[path.Base(watch.Path)] = watch.Query.Get("labelSelector")
 	}
 	const ours = "app.kubernetes.io/managed-by=memcached-operator"
-	want := map[string]string{"memcacheds": "", "deployments": ours, "services": ours, "secrets": ours, "pods": ours}
+	want := map[string]string{
+		"memcacheds": "", "deployments": ours, "statefulsets": ours, "services": ours, "secrets": ours, "pods": ours,
+		"networkpolicies": ours, "poddisruptionbudgets": ours,
+	}
 	if difference := cmp.Diff(want, watched); difference != "" {
 		t.Errorf("watched kinds and their selectors (-want +got):\n%s", difference)
 	}

@@ -1,9 +1,11 @@
 package memcached
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,15 +13,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
 	"github.com/example/memcached-operator/operator/controller/report"
 	desired "github.com/example/memcached-operator/operator/desired/memcached"
 	"github.com/example/memcached-operator/operator/metrics"
+	"github.com/example/memcached-operator/operator/nodes/executor"
 	"github.com/example/memcached-operator/operator/observe"
 	"github.com/example/memcached-operator/operator/operatorcondition"
 	"github.com/example/memcached-operator/operator/outcome"
-	"github.com/example/memcached-operator/operator/scope"
 	"github.com/example/memcached-operator/operator/status"
 )
 
@@ -43,8 +46,14 @@ type Reconciler struct {
 	// Clock dates conditions.
 	Clock clock.PassiveClock
 
-	// Image is the memcached image that caches run.
-	Image string
+	// Observe reads what the desired state is computed from.
+	Observe *observe.Memcached
+
+	// States asks the agents of pods how their memcached is.
+	States func(context.Context, []corev1.Pod) map[string]*state.State
+
+	// Executor changes the pods of a StatefulSet.
+	Executor *executor.Executor
 }
 
 // Reconcile takes one Memcached through the stages. A stage that fails does not keep the status from saying so.
@@ -53,35 +62,45 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	err := r.Client.Get(ctx, request.NamespacedName, memcached)
 	if apierrors.IsNotFound(err) || err == nil && !memcached.DeletionTimestamp.IsZero() {
 		r.Work.End(operatorcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName))
+		r.Reporter.Forget(memcached, request.NamespacedName)
 		return reconcile.Result{}, nil // The garbage collector deletes what a cache owns.
 	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	in, id := scope.MemcachedInputs{Memcached: memcached, Image: r.Image}, desired.Identity(memcached)
-	plan := desired.Plan(in)
-	applied, err := r.Applier.Apply(ctx, memcached, plan)
-	observed, observeErr := observe.Children(ctx, r.Client, memcached, id, plan, applied.Objects)
-	err = errors.Join(err, observeErr)
+	if r.Reporter.Superseded(memcached) {
+		return outcome.Resolve(outcome.Stale(errors.New("the newest status has yet to be seen")))
+	}
+	now := metav1.NewTime(r.Clock.Now())
+	in, err := r.Observe.Inputs(ctx, memcached, now)
+	if err != nil {
+		return reconcile.Result{}, err // Without them, nothing that a status could say would be true.
+	}
+	id := desired.Identity(memcached)
+	plan, planErr := desired.MakePlan(in)
+	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
+	observed, observeErr := observe.Children(ctx, r.Client, memcached, id, plan.Plan, applied.Objects)
+	seen, step, rollErr := r.roll(ctx, in, observed)
+	err = cmp.Or(applyErr, observeErr, rollErr, planErr)
 
 	next := memcached.DeepCopy()
 	if !outcome.IsStale(err) {
-		next.Status = status.Memcached(in, status.Pass{
-			Observed: observed, Selector: id.SelectorString(), Err: err, Now: metav1.NewTime(r.Clock.Now()),
+		next.Status = status.Memcached(in, plan, seen, status.Pass{
+			Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 		})
-		if reportErr := r.Reporter.Report(ctx, memcached, next, applied.Changes); reportErr != nil {
+		if reportErr := r.Reporter.Report(ctx, memcached, next, report.Happened{Changes: applied.Changes, Step: made(step)}); reportErr != nil {
 			err = reportErr
 		}
 	}
 	r.Work.Passed(operatorcondition.Pass{
 		Object:      operatorcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName),
 		CarriedOver: memcached.Status.ObservedGeneration == memcached.Generation,
-		Changes:     applied.Changes, Deployment: observed.Deployment,
+		Changes:     applied.Changes, Rollout: observed.Rollout(),
 		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
 	})
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // The operator stops. Who runs next begins this pass anew, so it has not failed.
 	}
 	r.Metrics.Reconciled(v1alpha1.MemcachedKind, err)
-	return outcome.Resolve(err)
+	return outcome.ResolveBefore(err, step.After, plan.Recheck)
 }

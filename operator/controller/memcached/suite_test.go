@@ -17,18 +17,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
 	"github.com/example/memcached-operator/operator/controller/memcached"
 	"github.com/example/memcached-operator/operator/controller/report"
 	"github.com/example/memcached-operator/operator/metrics"
+	"github.com/example/memcached-operator/operator/nodes/executor"
 	"github.com/example/memcached-operator/operator/observe"
 	"github.com/example/memcached-operator/operator/operatorcondition"
+	"github.com/example/memcached-operator/operator/scope"
 	operatortesting "github.com/example/memcached-operator/operator/testing"
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
 const image = "docker.io/library/memcached@sha256:f2ec63287d2a20993885a55d630756819317e76ddd404f90000953e80c188237"
+
+// images are those of the release that caches are made by.
+var images = scope.Images{Memcached: map[string]string{"1.6.18": image}, Default: "1.6.18", Agent: "quay.io/example/memcached-operator:v1"}
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
@@ -36,14 +42,14 @@ func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 type story struct {
 	*cluster.Story
 
-	image string // Of the operator that is started next.
-	work  *operatorcondition.Tracker
+	images scope.Images // Of the operator that is started next.
+	work   *operatorcondition.Tracker
 }
 
 func newStory(t *testing.T) *story {
 	t.Helper()
 	t.Parallel()
-	s := &story{image: image, work: operatorcondition.NewTracker()}
+	s := &story{images: images, work: operatorcondition.NewTracker()}
 	s.Story = cluster.NewStory(t, observe.Caches(), func(mgr manager.Manager, registry *prometheus.Registry) error {
 		own, err := metrics.Register(registry, mgr.GetCache())
 		if err != nil {
@@ -54,16 +60,25 @@ func newStory(t *testing.T) *story {
 			Client:   mgr.GetClient(),
 			Applier:  apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme()),
 			Reporter: &report.Reporter{Client: mgr.GetClient(), Recorder: recorder},
-			Metrics:  own, Work: s.work, Clock: clock.RealClock{}, Image: s.image,
+			Metrics:  own, Work: s.work, Clock: clock.RealClock{},
+			States:   func(context.Context, []corev1.Pod) map[string]*state.State { return nil },
+			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+			Observe: &observe.Memcached{
+				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: s.images,
+				Features: func(context.Context) (scope.Features, error) { return scope.Features{Resize: true}, nil },
+			},
 		}).SetUp(mgr)
 	})
 	return s
 }
 
 // create makes a cache.
-func (s *story) create(name string, size int32) *v1alpha1.Memcached {
+func (s *story) create(name string, size int32, changes ...func(*v1alpha1.MemcachedSpec)) *v1alpha1.Memcached {
 	s.Helper()
 	object := operatortesting.MakeMemcached(name).Namespace(s.Namespace).Size(size).Obj()
+	for _, change := range changes {
+		change(&object.Spec)
+	}
 	if err := cluster.Client.Create(s.Context(), object); err != nil {
 		s.Fatalf("create Memcached %s: %v", name, err)
 	}

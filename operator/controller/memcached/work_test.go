@@ -11,11 +11,22 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/operatorcondition"
+	"github.com/example/memcached-operator/operator/scope"
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
 // newImage is the image of a next release.
 const newImage = "docker.io/library/memcached@sha256:1111111111111111111111111111111111111111111111111111111111111111"
+
+// nextImages are those of a next release.
+var nextImages = scope.Images{
+	Memcached: map[string]string{"1.6.18": image, "1.6.45": newImage}, Default: "1.6.45", Agent: "quay.io/example/memcached-operator:v2",
+}
+
+// atOnce lets the operator make changes of its own although items are lost.
+func atOnce(spec *v1alpha1.MemcachedSpec) {
+	spec.Updates = &v1alpha1.MemcachedUpdates{Policy: v1alpha1.UpdateAutomatic}
+}
 
 // creating keeps pods on the way: neither ready nor failing.
 var creating = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
@@ -47,17 +58,17 @@ func (s *story) restartPods() {
 	}
 }
 
-// upgraded makes a cache of two nodes and starts an operator that runs it from another image; the new nodes stay in the
+// upgraded makes a cache of two nodes that does not wait, and starts an operator that runs it from another image; the new nodes stay in the
 // given state.
 func upgraded(t *testing.T, nodes corev1.ContainerState) *story {
 	t.Helper()
 	s := newStory(t)
-	s.create("cache", 2)
+	s.create("cache", 2, atOnce)
 	s.awaitReady("cache", 2)
 	s.awaitWork(false)
 	s.Operator.Stop()
 	s.Kubernetes.Sicken(nodes)
-	s.image = newImage
+	s.images = nextImages
 	s.StartOperator()
 	return s
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -47,15 +49,48 @@ type Reporter struct {
 
 	// Recorder emits events.
 	Recorder record.EventRecorder
+
+	// superseded are, by kind and name, the resourceVersions that the last statuses were computed from. They never come back.
+	superseded sync.Map
+}
+
+// Superseded tells whether a copy of an object is older than the status that was written last. A pass over it would find
+// that status missing, and write it again for nothing: there will be another pass when the operator's caches have seen the
+// write.
+func (r *Reporter) Superseded(object Object) bool {
+	version, found := r.superseded.Load(keyOf(object, client.ObjectKeyFromObject(object)))
+	return found && version == object.GetResourceVersion()
+}
+
+// Forget forgets an object that is gone. Of object, only the kind counts.
+func (r *Reporter) Forget(object Object, name types.NamespacedName) {
+	r.superseded.Delete(keyOf(object, name))
+}
+
+func keyOf(object Object, name types.NamespacedName) string {
+	return fmt.Sprintf("%T %s", object, name)
+}
+
+// Happened is what a pass did.
+type Happened struct {
+	// Changes are what was written to owned objects.
+	Changes []apply.Change
+
+	// Step is what was done to a running node and why, empty if nothing was.
+	Step string
 }
 
 // Report writes the status of after, which is before with a status computed anew, and then tells of what has happened:
-// in this order, so that nothing is told twice when a pass is repeated. changes are what was written to owned objects.
-func (r *Reporter) Report(ctx context.Context, before, after Object, changes []apply.Change) error {
+// in this order, so that nothing is told twice when a pass is repeated.
+func (r *Reporter) Report(ctx context.Context, before, after Object, happened Happened) error {
 	if err := r.write(ctx, before, after); err != nil {
 		return err
 	}
-	r.announceChanges(ctx, before, changes)
+	r.announceChanges(ctx, before, happened.Changes)
+	if happened.Step != "" {
+		log.FromContext(ctx).Info(happened.Step)
+		r.Recorder.Event(before, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, happened.Step)
+	}
 	r.announceReady(ctx, before, after)
 	return nil
 }
@@ -78,6 +113,7 @@ func (r *Reporter) write(ctx context.Context, before, after Object) error {
 	case err != nil:
 		return fmt.Errorf("write the status: %w", err)
 	}
+	r.superseded.Store(keyOf(before, client.ObjectKeyFromObject(before)), before.GetResourceVersion())
 	return nil
 }
 

@@ -56,10 +56,28 @@ func Child(before, now client.Object) time.Duration {
 func Deployment(before, now client.Object) time.Duration {
 	a, okA := before.(*appsv1.Deployment)
 	b, okB := now.(*appsv1.Deployment)
-	if okA && okB && (!rollout.Settled(a) && rollout.Settled(b) || rollout.Lost(a, b)) {
+	if okA && okB && turns(rollout.OfDeployment(a), rollout.OfDeployment(b)) {
 		return 0
 	}
 	return Child(before, now)
+}
+
+// StatefulSet is like Deployment. Its pods are brought to a new template by the operator, so it is urgent as well when one
+// of them gets there.
+func StatefulSet(before, now client.Object) time.Duration {
+	a, okA := before.(*appsv1.StatefulSet)
+	b, okB := now.(*appsv1.StatefulSet)
+	if okA && okB && (turns(rollout.OfStatefulSet(a), rollout.OfStatefulSet(b)) ||
+		a.Status.UpdateRevision != b.Status.UpdateRevision ||
+		b.Status.UpdatedReplicas < b.Status.Replicas && a.Status.ReadyReplicas != b.Status.ReadyReplicas) {
+		return 0
+	}
+	return Child(before, now)
+}
+
+// turns tells whether a rollout has ended, or a pod is lost.
+func turns(before, now *rollout.Account) bool {
+	return !before.Settled() && now.Settled() || now.Lost(before)
 }
 
 // Pod is for pods: how many of them are ready, their Deployment says as well.
@@ -73,6 +91,10 @@ func hash(object client.Object) string { return object.GetAnnotations()[apply.Ha
 func content(object client.Object) any {
 	switch object := object.(type) {
 	case *appsv1.Deployment:
+		return object.Spec
+	case *appsv1.StatefulSet:
+		return object.Spec
+	case *networkingv1.NetworkPolicy:
 		return object.Spec
 	case *corev1.Service:
 		return object.Spec

@@ -8,6 +8,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/desired/memcached"
+	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 func bindingVariables(application *v1alpha1.Application) []*corev1ac.EnvVarApplyConfiguration {
 	var servers []string
 	for _, cache := range application.Spec.Caches {
-		servers = append(servers, fmt.Sprintf("%s:%d", memcached.Host(application.Namespace, cache.Name), memcached.Port))
+		servers = append(servers, fmt.Sprintf("%s:%d", memcached.Host(application.Namespace, cache.Name), pod.Port))
 	}
 	if len(servers) == 0 {
 		return nil

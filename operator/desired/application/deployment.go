@@ -40,5 +40,5 @@ func deployment(in scope.ApplicationInputs) *appsv1ac.DeploymentApplyConfigurati
 					WithMaxUnavailable(intstr.FromInt32(0)))).
 			WithTemplate(corev1ac.PodTemplateSpec().
 				WithLabels(id.Labels()).
-				WithSpec(pod(application, id))))
+				WithSpec(podSpec(application, id))))
 }

@@ -14,8 +14,8 @@ import (
 // the same time as the pod itself, and need a moment to stop sending.
 const drainSeconds = 5
 
-// pod is what each replica is made of.
-func pod(application *v1alpha1.Application, id meta.Identity) *corev1ac.PodSpecApplyConfiguration {
+// podSpec is what each replica is made of.
+func podSpec(application *v1alpha1.Application, id meta.Identity) *corev1ac.PodSpecApplyConfiguration {
 	return corev1ac.PodSpec().
 		// An application that was not written for Kubernetes has no use for the API server, nor for variables about the
 		// namespace's Services, which can clash with its own.
@@ -49,7 +49,7 @@ func container(application *v1alpha1.Application) *corev1ac.ContainerApplyConfig
 				WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds)))).
 		WithSecurityContext(containerSecurity(application.Spec))
 	if resources := application.Spec.Resources; len(resources.Requests)+len(resources.Limits)+len(resources.Claims) > 0 {
-		container.WithResources(convert[corev1ac.ResourceRequirementsApplyConfiguration](resources))
+		container.WithResources(meta.Convert[corev1ac.ResourceRequirementsApplyConfiguration](resources))
 	}
 	return container
 }
@@ -59,7 +59,7 @@ func container(application *v1alpha1.Application) *corev1ac.ContainerApplyConfig
 func environment(application *v1alpha1.Application) []*corev1ac.EnvVarApplyConfiguration {
 	var variables []*corev1ac.EnvVarApplyConfiguration
 	for _, variable := range application.Spec.Env {
-		wanted := convert[corev1ac.EnvVarApplyConfiguration](variable)
+		wanted := meta.Convert[corev1ac.EnvVarApplyConfiguration](variable)
 		if wanted.ValueFrom != nil && wanted.ValueFrom.FieldRef != nil && wanted.ValueFrom.FieldRef.APIVersion == nil {
 			wanted.ValueFrom.FieldRef.WithAPIVersion("v1")
 		}

@@ -1,7 +1,6 @@
 package application
 
 import (
-	"encoding/json"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	"github.com/example/memcached-operator/operator/desired/meta"
 )
 
 // podSecurity is what the restricted pod security standard asks of a pod, with the user's wishes over it. A default that
@@ -20,7 +20,7 @@ func podSecurity(spec v1alpha1.ApplicationSpec) *corev1ac.PodSecurityContextAppl
 		!isRoot(ptr.Deref(spec.SecurityContext, corev1.SecurityContext{}).RunAsUser) {
 		base.WithRunAsNonRoot(true)
 	}
-	return overlay(base, spec.PodSecurityContext)
+	return meta.Overlay(base, spec.PodSecurityContext)
 }
 
 // containerSecurity is the same for the container.
@@ -30,7 +30,7 @@ func containerSecurity(spec v1alpha1.ApplicationSpec) *corev1ac.SecurityContextA
 	if !escalates(spec.SecurityContext) {
 		base.WithAllowPrivilegeEscalation(false)
 	}
-	return overlay(base, spec.SecurityContext)
+	return meta.Overlay(base, spec.SecurityContext)
 }
 
 func isRoot(user *int64) bool { return user != nil && *user == 0 }
@@ -40,16 +40,3 @@ func escalates(wish *corev1.SecurityContext) bool {
 	return wish != nil && (ptr.Deref(wish.Privileged, false) ||
 		wish.Capabilities != nil && slices.Contains(wish.Capabilities.Add, "CAP_SYS_ADMIN"))
 }
-
-// overlay sets every field of base that wish sets, and leaves the others. Lists are replaced. wish is of the API type
-// that base is the apply configuration of: both are the same JSON, so nothing can go wrong; if it did, what was not
-// understood would be left out.
-func overlay[T any](base *T, wish any) *T {
-	if raw, err := json.Marshal(wish); err == nil {
-		_ = json.Unmarshal(raw, base)
-	}
-	return base
-}
-
-// convert returns the apply configuration of an object of the API.
-func convert[T any](object any) *T { return overlay(new(T), object) }

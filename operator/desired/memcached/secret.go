@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/desired/meta"
 	"github.com/example/memcached-operator/operator/scope"
 )
@@ -24,10 +24,10 @@ const (
 // not be compared.
 func binding(in scope.MemcachedInputs) *corev1ac.SecretApplyConfiguration {
 	memcached := in.Memcached
-	host, port := Host(memcached.Namespace, memcached.Name), strconv.Itoa(Port)
+	host, port := Host(memcached.Namespace, memcached.Name), strconv.Itoa(pod.Port)
 	return corev1ac.Secret(BindingName(memcached.Name), memcached.Namespace).
 		WithLabels(Identity(memcached).Labels()).
-		WithOwnerReferences(meta.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))).
+		WithOwnerReferences(owner(memcached)).
 		WithType(bindingSecret).
 		WithData(map[string][]byte{
 			"type":     []byte(bindingType),

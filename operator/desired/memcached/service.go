@@ -1,32 +1,61 @@
 package memcached
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/desired/meta"
+	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/scope"
 )
 
-// service gives the nodes one DNS name. It is headless: memcached's clients spread keys over the nodes themselves, so
-// they need the address of each.
-func service(in scope.MemcachedInputs) *corev1ac.ServiceApplyConfiguration {
+// nodesService gives the nodes one DNS name, and each slot of a StatefulSet its own. It is headless: memcached's clients
+// spread keys over the nodes themselves, so they need the address of each.
+func nodesService(in scope.MemcachedInputs) *corev1ac.ServiceApplyConfiguration {
 	memcached, id := in.Memcached, Identity(in.Memcached)
+	spec := corev1ac.ServiceSpec().
+		WithType(corev1.ServiceTypeClusterIP).
+		WithClusterIP(corev1.ClusterIPNone).
+		WithSelector(id.Selector()).
+		// A node that fails its probe for a moment keeps its place: every change to the list of nodes makes clients
+		// look for most of their keys on other nodes than before.
+		WithPublishNotReadyAddresses(true).
+		WithPorts(memcachedPort())
+	if pod.NeedsAgent(memcached.Spec) {
+		spec.WithPorts(corev1ac.ServicePort().
+			WithName(pod.MetricsPortName).
+			WithPort(pod.MetricsPort).
+			WithTargetPort(intstr.FromString(pod.MetricsPortName)).
+			WithProtocol(corev1.ProtocolTCP))
+	}
 	return corev1ac.Service(ServiceName(memcached.Name), memcached.Namespace).
 		WithLabels(id.Labels()).
-		WithOwnerReferences(meta.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))).
+		WithOwnerReferences(owner(memcached)).
+		WithSpec(spec)
+}
+
+// service is one address for all ready nodes.
+func service(in scope.MemcachedInputs) *corev1ac.ServiceApplyConfiguration {
+	memcached, id, wish := in.Memcached, Identity(in.Memcached), in.Memcached.Spec.Service
+	configuration := corev1ac.Service(memcached.Name, memcached.Namespace).
+		WithLabels(id.Labels()).
+		WithOwnerReferences(owner(memcached)).
 		WithSpec(corev1ac.ServiceSpec().
-			WithType(corev1.ServiceTypeClusterIP).
-			WithClusterIP(corev1.ClusterIPNone).
+			WithType(cmp.Or(wish.Type, corev1.ServiceTypeClusterIP)).
 			WithSelector(id.Selector()).
-			// A node that fails its probe for a moment keeps its place: every change to the list of nodes makes clients
-			// look for most of their keys on other nodes than before.
-			WithPublishNotReadyAddresses(true).
-			WithPorts(corev1ac.ServicePort().
-				WithName(PortName).
-				WithPort(Port).
-				WithTargetPort(intstr.FromString(PortName)).
-				WithProtocol(corev1.ProtocolTCP)))
+			WithPorts(memcachedPort()))
+	if len(wish.Annotations) > 0 {
+		configuration.WithAnnotations(wish.Annotations)
+	}
+	return configuration
+}
+
+func memcachedPort() *corev1ac.ServicePortApplyConfiguration {
+	return corev1ac.ServicePort().
+		WithName(pod.PortName).
+		WithPort(pod.Port).
+		WithTargetPort(intstr.FromString(pod.PortName)).
+		WithProtocol(corev1.ProtocolTCP)
 }

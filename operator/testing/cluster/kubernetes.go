@@ -27,7 +27,7 @@ import (
 // tick is how often the played Kubernetes looks at its namespace.
 const tick = 25 * time.Millisecond
 
-// Kubernetes plays the Deployment controller, the kubelet and the garbage collector for one namespace.
+// Kubernetes plays the controllers of Deployments and StatefulSets, the kubelet and the garbage collector for one namespace.
 type Kubernetes struct {
 	namespace string
 
@@ -87,15 +87,25 @@ func passing(err error) bool {
 }
 
 func (k *Kubernetes) turn(ctx context.Context) error {
-	deployments, pods := &appsv1.DeploymentList{}, &corev1.PodList{}
+	deployments, sets, pods := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &corev1.PodList{}
 	if err := Client.List(ctx, deployments, client.InNamespace(k.namespace)); err != nil {
+		return err
+	}
+	if err := Client.List(ctx, sets, client.InNamespace(k.namespace)); err != nil {
 		return err
 	}
 	if err := Client.List(ctx, pods, client.InNamespace(k.namespace)); err != nil {
 		return err
 	}
+	owners := map[types.UID]bool{}
+	for i := range deployments.Items {
+		owners[deployments.Items[i].UID] = true
+	}
+	for i := range sets.Items {
+		owners[sets.Items[i].UID] = true
+	}
 	for i := range pods.Items {
-		if err := k.runPod(ctx, &pods.Items[i], deployments.Items); err != nil {
+		if err := k.runPod(ctx, &pods.Items[i], owners); err != nil {
 			return err
 		}
 	}
@@ -104,27 +114,23 @@ func (k *Kubernetes) turn(ctx context.Context) error {
 			return err
 		}
 	}
+	for i := range sets.Items {
+		if err := k.runStatefulSet(ctx, &sets.Items[i], pods.Items); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// runPod is the kubelet, which starts the container, and the garbage collector, which deletes pods without an owner.
-func (k *Kubernetes) runPod(ctx context.Context, pod *corev1.Pod, deployments []appsv1.Deployment) error {
-	owner := metav1.GetControllerOf(pod)
-	if owner != nil && !slices.ContainsFunc(deployments, func(d appsv1.Deployment) bool { return d.UID == owner.UID }) {
+// runPod is the kubelet, and the garbage collector, which deletes pods without an owner.
+func (k *Kubernetes) runPod(ctx context.Context, pod *corev1.Pod, owners map[types.UID]bool) error {
+	if owner := metav1.GetControllerOf(pod); owner != nil && !owners[owner.UID] {
 		return Client.Delete(ctx, pod, client.GracePeriodSeconds(0))
 	}
-	if len(pod.Status.ContainerStatuses) > 0 {
+	_, sick := k.settings()
+	if !startContainers(pod, sick) {
 		return nil
 	}
-	_, sick := k.settings()
-	status := corev1.ContainerStatus{Name: pod.Spec.Containers[0].Name, Ready: true}
-	status.State.Running = &corev1.ContainerStateRunning{}
-	pod.Status.Phase = corev1.PodRunning
-	if sick != (corev1.ContainerState{}) {
-		status.Ready, status.State = false, sick
-		pod.Status.Phase = corev1.PodPending
-	}
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{status}
 	return Client.Status().Update(ctx, pod)
 }
 
@@ -167,7 +173,7 @@ func (k *Kubernetes) report(ctx context.Context, deployment *appsv1.Deployment, 
 		TerminatingReplicas: deployment.Status.TerminatingReplicas,
 	}
 	for _, pod := range slices.Concat(updated, outdated) {
-		if len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].Ready {
+		if isReady(&pod) {
 			status.ReadyReplicas++
 			status.AvailableReplicas++
 		}
@@ -216,7 +222,7 @@ func templateHash(deployment *appsv1.Deployment) string {
 func (k *Kubernetes) CollectGarbage(t *testing.T, owner types.UID) {
 	t.Helper()
 	for _, list := range []client.ObjectList{
-		&appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.SecretList{},
+		&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}, &corev1.SecretList{},
 		&networkingv1.IngressList{}, &policyv1.PodDisruptionBudgetList{},
 	} {
 		if err := Client.List(t.Context(), list, client.InNamespace(k.namespace)); err != nil {

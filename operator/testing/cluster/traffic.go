@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -53,12 +52,6 @@ func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 // Writes returns all requests that may change something, events left out: they are not part of any object's state.
 func (t *Traffic) Writes() []Request {
 	return t.filter(func(r Request) bool { return r.Method != http.MethodGet && !strings.Contains(r.Path, "/events") })
-}
-
-// Changes returns the writes without those that were refused because they were based on an older copy: these change
-// nothing, and how many there are depends on how fast watches are.
-func (t *Traffic) Changes() []Request {
-	return slices.DeleteFunc(t.Writes(), func(r Request) bool { return r.Code == http.StatusConflict })
 }
 
 // LiveReads returns all requests that read something now: neither watches nor discovery.

@@ -15,6 +15,10 @@ const (
 
 	// ConditionDegraded is True when something is wrong that will not pass by itself, or has not for some time.
 	ConditionDegraded = "Degraded"
+
+	// ConditionUpdatePending is True when the operator would change the pods, but waits because items would be lost. The
+	// message says what it is, and how to let it happen.
+	ConditionUpdatePending = "UpdatePending"
 )
 
 // The reasons that conditions give. A reason is part of the API: scripts and alerts match it, so its meaning never
@@ -51,6 +55,10 @@ const (
 	// ReasonNodesUnschedulable: no machine of the cluster has room for at least one node.
 	ReasonNodesUnschedulable = "NodesUnschedulable"
 
+	// ReasonUpdateStuck: nodes are being changed one after another, and it does not go on by itself. The message says at which
+	// node and why. It goes on when that is mended, or the spec is changed or reverted.
+	ReasonUpdateStuck = "UpdateStuck"
+
 	// ReasonNodesRefused: the API server refuses to create pods, for example because a quota is used up.
 	ReasonNodesRefused = "NodesRefused"
 
@@ -68,6 +76,42 @@ const (
 	// policy forbids it. The message quotes the API server.
 	ReasonRejected = "Rejected"
 
+	// ReasonNothingPending: no change waits to be released.
+	ReasonNothingPending = "NothingPending"
+
+	// ReasonWaitingForRelease: a change that loses items waits to be released.
+	ReasonWaitingForRelease = "WaitingForRelease"
+
+	// ReasonUnknownVersion: spec.version is none that this version of the operator knows. The cache goes on as it was.
+	ReasonUnknownVersion = "UnknownVersion"
+
+	// ReasonInvalidCombination: fields of the spec do not go together. The message says which, and which to change. The cache
+	// goes on as it was.
+	ReasonInvalidCombination = "InvalidCombination"
+
+	// ReasonInvalidSizing: memory limit, cache memory, connections and item size do not go together. The cache goes on as it
+	// was.
+	ReasonInvalidSizing = "InvalidSizing"
+
+	// ReasonInvalidArguments: spec.extraArgs has an argument for which there is a field, or that cannot work. The cache goes
+	// on as it was.
+	ReasonInvalidArguments = "InvalidArguments"
+
+	// ReasonSecretNotFound: a Secret that the spec names does not exist. The cache goes on as it was; the operator looks
+	// again soon.
+	ReasonSecretNotFound = "SecretNotFound"
+
+	// ReasonInvalidCertificate: the Secret of spec.tls lacks something, or has a certificate that cannot be used, for example
+	// because it has expired. Nodes that run keep the certificate they have.
+	ReasonInvalidCertificate = "InvalidCertificate"
+
+	// ReasonInvalidUsers: the Secret of spec.auth has users that memcached cannot take over, for example more than eight.
+	// Nodes that run keep the users they have.
+	ReasonInvalidUsers = "InvalidUsers"
+
+	// ReasonAgentUnavailable: the operator was started without the image of its agent, and the spec needs it.
+	ReasonAgentUnavailable = "AgentUnavailable"
+
 	// ReasonReconcileError: talking to the API server failed. The operator tries again by itself.
 	ReasonReconcileError = "ReconcileError"
 )
@@ -76,4 +120,7 @@ const (
 const (
 	// EventDriftRepaired: somebody else changed an object of the cache, and it has been put back.
 	EventDriftRepaired = "DriftRepaired"
+
+	// EventNodeUpdating: a running node of a StatefulSet is being changed, or replaced. The message says how and why.
+	EventNodeUpdating = "NodeUpdating"
 )

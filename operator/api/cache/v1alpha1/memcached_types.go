@@ -7,15 +7,6 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // StatefulSet's pods. The limit holds from the first release on because validation can never be tightened later.
 const MaxNameLength = 52
 
-// MemcachedSpec is what the user wants.
-type MemcachedSpec struct {
-	// Size is the number of memcached nodes (pods). 0 stops them all and keeps the object.
-	//
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	Size int32 `json:"size"`
-}
-
 // MemcachedStatus is what the operator has observed. It is written by the operator alone.
 type MemcachedStatus struct {
 	// ObservedGeneration is the metadata.generation whose spec the operator last carried over into the objects it owns.
@@ -53,7 +44,20 @@ type MemcachedStatus struct {
 	// +optional
 	Binding *MemcachedBinding `json:"binding,omitempty"`
 
-	// Conditions are Ready (the summary), Available, Progressing and Degraded.
+	// Endpoints are the nodes as clients reach them, in the order of their slots: that of the pods' numbers for a
+	// StatefulSet, alphabetical for a Deployment. Pods that are being deleted, or have ended for good, are not listed.
+	//
+	// +optional
+	// +listType=atomic
+	Endpoints []MemcachedEndpoint `json:"endpoints,omitempty"`
+
+	// Pending is what the operator would change if it did not lose items: it waits to be released. It is absent when
+	// nothing waits.
+	//
+	// +optional
+	Pending *MemcachedPending `json:"pending,omitempty"`
+
+	// Conditions are Ready (the summary), Available, Progressing, Degraded and UpdatePending.
 	//
 	// +optional
 	// +listType=map
@@ -73,6 +77,119 @@ type MemcachedBinding struct {
 	Name string `json:"name"`
 }
 
+// ItemsOrigin tells whether a node began with the items it had before.
+//
+// +kubebuilder:validation:Enum=Warm;Cold
+type ItemsOrigin string
+
+// The origins of a node's items.
+const (
+	// ItemsWarm: memcached found the items of before when it started.
+	ItemsWarm ItemsOrigin = "Warm"
+
+	// ItemsCold: memcached started empty.
+	ItemsCold ItemsOrigin = "Cold"
+)
+
+// MemcachedEndpoint is one node as clients reach it.
+type MemcachedEndpoint struct {
+	// Pod is the name of the pod.
+	//
+	// +required
+	Pod string `json:"pod"`
+
+	// Host is the DNS name of the slot, <pod>.<cache>-nodes.<namespace>.svc: whoever runs in it later has the same one.
+	// Only the nodes of a StatefulSet have one.
+	//
+	// +optional
+	Host string `json:"host,omitempty"`
+
+	// IP is the address of the pod, absent until it has one.
+	//
+	// +optional
+	IP string `json:"ip,omitempty"`
+
+	// Port is the TCP port that memcached listens on.
+	//
+	// +required
+	Port int32 `json:"port"`
+
+	// Ready tells whether the node accepts connections.
+	//
+	// +required
+	Ready bool `json:"ready"`
+
+	// Version is the version of memcached that runs, for example 1.6.45. It is absent if the image is not one that the
+	// operator knows.
+	//
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Items tells whether memcached began with the items of before (Warm) or empty (Cold). It is absent until the node
+	// runs.
+	//
+	// +optional
+	Items ItemsOrigin `json:"items,omitempty"`
+
+	// Since is when memcached last started.
+	//
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// ChangeClass says what a change does to the items of a cache.
+//
+// +kubebuilder:validation:Enum=Live;Warm;Cold
+type ChangeClass string
+
+// MemcachedPending is a change of the pods that waits because items would be lost.
+type MemcachedPending struct {
+	// ID names exactly this change. Writing it into spec.updates.release lets it happen.
+	//
+	// +required
+	ID string `json:"id"`
+
+	// Class is the worst of the changes: Live (nothing restarts), Warm (memcached restarts, items stay) or Cold (items
+	// are lost).
+	//
+	// +required
+	Class ChangeClass `json:"class"`
+
+	// Changes are what would change, sorted by field.
+	//
+	// +required
+	// +listType=atomic
+	Changes []MemcachedChange `json:"changes"`
+}
+
+// MemcachedChange is one difference between what runs and what is wanted.
+type MemcachedChange struct {
+	// Field is what differs, for example image or resources.limits.memory.
+	//
+	// +required
+	Field string `json:"field"`
+
+	// Class is what making this change does to the items.
+	//
+	// +required
+	Class ChangeClass `json:"class"`
+
+	// Reason says why it has this class.
+	//
+	// +required
+	Reason string `json:"reason"`
+
+	// From is what runs.
+	//
+	// +optional
+	From string `json:"from,omitempty"`
+
+	// To is what is wanted.
+	//
+	// +optional
+	To string `json:"to,omitempty"`
+}
+
 // Memcached is a memcached cache: a number of memcached nodes, each a pod that listens on port 11211.
 //
 // +kubebuilder:object:root=true
@@ -83,6 +200,7 @@ type MemcachedBinding struct {
 // +kubebuilder:printcolumn:name="Ready-Nodes",type=integer,JSONPath=`.status.readyReplicas`,description="Nodes that accept connections"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="True when the cache is exactly as the spec asks"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready or not"
+// +kubebuilder:printcolumn:name="Pending",type=string,JSONPath=`.status.pending.class`,description="What an update that waits to be released would do to the items"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="The same in words"
 // +kubebuilder:printcolumn:name="Nodes",type=string,priority=1,JSONPath=`.status.nodes`,description="Names of the pods"

@@ -1,0 +1,72 @@
+package memcached
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/change"
+	desired "github.com/example/memcached-operator/operator/desired/memcached"
+	"github.com/example/memcached-operator/operator/nodes"
+	"github.com/example/memcached-operator/operator/observe"
+	"github.com/example/memcached-operator/operator/scope"
+	"github.com/example/memcached-operator/operator/status"
+)
+
+// What spec.hitRatioGate leaves open.
+const (
+	recoveredPercent = 90
+	gateTimeout      = 10 * time.Minute
+)
+
+// roll brings the nodes of a StatefulSet one step closer to its template. Nodes of a Deployment Kubernetes replaces by
+// itself. It returns what became of the step, and what agents said.
+func (r *Reconciler) roll(ctx context.Context, in scope.MemcachedInputs, observed scope.Observed) (status.Nodes, nodes.Step, error) {
+	seen := status.Nodes{States: r.States(ctx, observed.Pods)}
+	set := observed.StatefulSet
+	if set == nil {
+		return seen, nodes.Step{Kind: nodes.None}, nil
+	}
+	revisions, err := observe.Revisions(ctx, r.Client, set)
+	if err != nil {
+		return seen, nodes.Step{}, err
+	}
+	situation := nodes.Situation{
+		StatefulSet: set, Revisions: revisions, States: seen.States, Now: in.Now,
+		Pods:     slices.DeleteFunc(slices.Clone(observed.Pods), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, set) }),
+		Version:  func(image string) string { return desired.VersionOf(in.Images, image) },
+		Features: change.Features{Resize: in.Features.Resize},
+		Gate:     gate(in.Memcached.Spec.HitRatioGate),
+	}
+	step, err := nodes.Next(situation)
+	if err == nil {
+		step, err = r.Executor.Do(ctx, situation, step)
+	}
+	seen.Progress = ptr.To(situation.Progress(step))
+	return seen, step, err
+}
+
+// gate returns what the user wants, with what they left open.
+func gate(wish *v1alpha1.MemcachedHitRatioGate) *nodes.Gate {
+	if wish == nil {
+		return nil
+	}
+	gate := &nodes.Gate{RecoveredPercent: ptr.Deref(wish.RecoveredPercent, recoveredPercent), Timeout: gateTimeout}
+	if wish.Timeout != nil {
+		gate.Timeout = wish.Timeout.Duration
+	}
+	return gate
+}
+
+// made returns what was done, empty if nothing was.
+func made(step nodes.Step) string {
+	if step.Kind == nodes.None || step.Kind == nodes.Wait {
+		return ""
+	}
+	return step.Why
+}

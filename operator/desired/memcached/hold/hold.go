@@ -1,0 +1,129 @@
+package hold
+
+import (
+	"cmp"
+
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/change"
+)
+
+// Template is a pod template as the operator applies it.
+type Template = corev1ac.PodTemplateSpecApplyConfiguration
+
+// Running is what the operator last gave a workload.
+type Running struct {
+	// Template is the pod template.
+	Template *Template
+
+	// Spec is the spec that it was made for.
+	Spec v1alpha1.MemcachedSpec
+}
+
+// Question is what to decide.
+type Question struct {
+	// Running is what the workload has; nil if there is no workload yet.
+	Running *Running
+
+	// Spec is what the user wants now.
+	Spec v1alpha1.MemcachedSpec
+
+	// Render makes the template for a spec.
+	Render func(v1alpha1.MemcachedSpec) (*Template, error)
+
+	// Version tells the version of memcached in an image, empty if it is not known.
+	Version func(image string) string
+
+	// Features are what the cluster can do.
+	Features change.Features
+}
+
+// Answer is what was decided.
+type Answer struct {
+	// Running is what the workload is to have.
+	Running Running
+
+	// Pending is what waits to be released, nil if nothing does.
+	Pending *v1alpha1.MemcachedPending
+}
+
+// Decide answers a question. The error is that of rendering the spec: then there is no answer, and the workload keeps what
+// it has.
+func Decide(q Question) (Answer, error) {
+	wanted, err := q.Render(q.Spec)
+	if err != nil {
+		return Answer{}, err
+	}
+	all := Answer{Running: Running{Template: wanted, Spec: q.Spec}}
+	if q.Running == nil {
+		return all, nil
+	}
+	switch _, class := q.between(q.Running.Template, wanted); class {
+	case change.None:
+		// Equal to Kubernetes, but perhaps not byte by byte, and a Deployment replaces its pods for a byte.
+		return Answer{Running: Running{Template: q.Running.Template, Spec: q.Spec}}, nil
+	case change.Live, change.Warm:
+		return all, nil
+	}
+	if q.asked(wanted) == change.Cold || q.released(wanted) {
+		return all, nil
+	}
+	chosen := q.milder(wanted)
+	changes, class := q.between(chosen.Template, wanted)
+	return Answer{Running: chosen, Pending: pending(ID(wanted), changes, class)}, nil
+}
+
+// asked returns what the user's own changes since the running template do to the items.
+func (q Question) asked(wanted *Template) change.Class {
+	if same(q.Running.Spec, q.Spec) {
+		return change.None
+	}
+	before, err := q.Render(q.Running.Spec)
+	if err != nil {
+		return change.Cold // It cannot be told any more what the user changed, only that they did.
+	}
+	_, class := q.between(before, wanted)
+	return class
+}
+
+// released tells whether the change to the wanted template may be made although items are lost.
+func (q Question) released(wanted *Template) bool {
+	updates := q.Spec.Updates
+	return updates != nil && (updates.Policy == v1alpha1.UpdateAutomatic || updates.Release == ID(wanted))
+}
+
+// milder returns the template that has most of what is wanted and loses no item.
+func (q Question) milder(wanted *Template) Running {
+	for _, candidate := range q.candidates(wanted) {
+		if _, class := q.between(q.Running.Template, candidate); class != change.Cold {
+			return Running{Template: candidate, Spec: q.Spec}
+		}
+	}
+	return *q.Running
+}
+
+// between compares two templates of the workload.
+func (q Question) between(from, to *Template) ([]change.Change, change.Class) {
+	workload := change.Deployment
+	if q.Spec.Workload == v1alpha1.WorkloadStatefulSet {
+		workload = change.StatefulSet
+	}
+	running, err := read(workload, from)
+	if err != nil {
+		return unreadable(err), change.Cold
+	}
+	wanted, err := read(workload, to)
+	if err != nil {
+		return unreadable(err), change.Cold
+	}
+	running.Version = cmp.Or(running.Version, q.Version(running.Image))
+	wanted.Version = cmp.Or(wanted.Version, q.Version(wanted.Image))
+	return change.Between(running, wanted, q.Features)
+}
+
+// unreadable is for a template that somebody else wrote, or a later version of the operator.
+func unreadable(err error) []change.Change {
+	return []change.Change{{Field: "template", Class: change.Cold,
+		Reason: "What runs cannot be compared with what is wanted (" + err.Error() + "), so it is taken that items are lost."}}
+}

@@ -1,0 +1,89 @@
+package memcached
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/desired/memcached/hold"
+	"github.com/example/memcached-operator/operator/desired/memcached/pod"
+	"github.com/example/memcached-operator/operator/scope"
+)
+
+// runner is one of the two kinds that can run the nodes.
+type runner struct {
+	kind    schema.GroupVersionKind
+	running *scope.Workload
+	make    func(scope.MemcachedInputs, hold.Running) (scope.Configuration, error)
+}
+
+// runners returns the kind that the spec asks for, and the other one.
+func runners(in scope.MemcachedInputs) (wanted, other runner) {
+	wanted = runner{kind: deploymentKind, running: in.Deployment, make: deployment}
+	other = runner{kind: statefulSetKind, running: in.StatefulSet, make: statefulSet}
+	if in.Memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet {
+		return other, wanted
+	}
+	return wanted, other
+}
+
+// planNodes returns what runs the nodes. When the user changes the kind, the old one runs on until the new one is ready.
+func planNodes(in scope.MemcachedInputs) (Plan, error) {
+	var plan Plan
+	wanted, other := runners(in)
+	answer, err := decide(in, wanted.running)
+	if err == nil {
+		plan.Pending = answer.Pending
+	} else if wanted.running != nil {
+		answer.Running = hold.Running{Template: wanted.running.Template, Spec: wanted.running.Spec}
+	}
+	if answer.Running.Template != nil {
+		configuration, makeErr := wanted.make(in, answer.Running)
+		if makeErr != nil {
+			return plan, makeErr
+		}
+		plan.Present = append(plan.Present, configuration)
+	}
+	switch {
+	case other.running == nil || err == nil && wanted.running != nil && wanted.running.Settled:
+		plan.Absent = append(plan.Absent, named(in, other.kind))
+	default:
+		plan.Kept = append(plan.Kept, named(in, other.kind))
+	}
+	return plan, err
+}
+
+// decide chooses the template of the nodes.
+func decide(in scope.MemcachedInputs, running *scope.Workload) (hold.Answer, error) {
+	if err := checkCombination(in.Memcached.Spec); err != nil {
+		return hold.Answer{}, err
+	}
+	if err := checkSecrets(in); err != nil {
+		return hold.Answer{}, err
+	}
+	question := hold.Question{
+		Spec:     in.Memcached.Spec,
+		Features: change.Features{Resize: in.Features.Resize},
+		Version:  func(image string) string { return VersionOf(in.Images, image) },
+		Render: func(spec v1alpha1.MemcachedSpec) (*hold.Template, error) {
+			return pod.Template(pod.Request{
+				Spec: spec, Identity: Identity(in.Memcached), Images: in.Images,
+				Host: Host(in.Memcached.Namespace, in.Memcached.Name),
+			})
+		},
+	}
+	if running != nil {
+		question.Running = &hold.Running{Template: running.Template, Spec: running.Spec}
+	}
+	return hold.Decide(question)
+}
+
+// VersionOf returns the version of memcached in an image, empty if it is none of those that the operator knows.
+func VersionOf(images scope.Images, image string) string {
+	for version, known := range images.Memcached {
+		if known == image {
+			return version
+		}
+	}
+	return ""
+}

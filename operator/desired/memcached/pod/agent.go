@@ -1,0 +1,77 @@
+package pod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/change"
+)
+
+const (
+	// MetricsPort is the TCP port that the agent listens on: the one that memcached_exporter is known for.
+	MetricsPort = 9150
+
+	// MetricsPortName is the name of MetricsPort in the pod and its Services.
+	MetricsPortName = "metrics"
+
+	// CacheMemoryAnnotation tells the agent how much memory items may take, in MiB. It can be changed on a running pod,
+	// memcached's arguments cannot.
+	CacheMemoryAnnotation = "cache.example.com/cache-memory"
+)
+
+// agent runs beside memcached.
+func agent(s settings) *corev1ac.ContainerApplyConfiguration {
+	return corev1ac.Container().
+		WithName(change.AgentContainer).
+		WithImage(s.Images.Agent).
+		WithCommand("/manager").
+		WithArgs(agentArguments(s)...).
+		WithPorts(corev1ac.ContainerPort().
+			WithName(MetricsPortName).
+			WithContainerPort(MetricsPort).
+			WithProtocol("TCP")).
+		WithReadinessProbe(answers("/readyz").WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(5)).
+		WithLivenessProbe(answers("/healthz").WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(6)).
+		WithResources(agentResources().configuration()).
+		WithVolumeMounts(mountedBy(mounts(s), func(m mount) bool { return m.agent })...).
+		WithSecurityContext(containerSecurity())
+}
+
+func agentArguments(s settings) []string {
+	args := []string{"agent", "--directory=" + agentDirectory}
+	if s.Spec.TLS != nil {
+		args = append(args, "--tls-ca="+caFile, "--tls-server-name="+s.Host,
+			"--tls-certificate="+certificateFile, "--tls-key="+keyFile)
+	}
+	if s.Spec.Auth != nil {
+		args = append(args, "--users-file="+usersFile)
+	}
+	if resizesLive(s) {
+		args = append(args, "--cache-memory-file="+settingsDirectory+"/"+cacheMemoryFileName)
+	}
+	return args
+}
+
+// resizesLive tells whether the memory for items can be changed while memcached runs: not with a warm restart, and in a
+// Deployment every change of the pods replaces them anyway.
+func resizesLive(s settings) bool {
+	return s.Spec.Workload == v1alpha1.WorkloadStatefulSet && !s.Spec.WarmRestart
+}
+
+// agentResources are for a process of some 42 MB that is idle but for scrapes.
+func agentResources() resources {
+	return resources{
+		requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
+		limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("128Mi")},
+	}
+}
+
+func answers(path string) *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().
+		WithPath(path).
+		WithPort(intstr.FromString(MetricsPortName)).
+		WithScheme(corev1.URISchemeHTTP))
+}

@@ -1,0 +1,105 @@
+package pod
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+	"k8s.io/utils/ptr"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/desired/memcached/sizing"
+	"github.com/example/memcached-operator/operator/desired/meta"
+	"github.com/example/memcached-operator/operator/outcome"
+	"github.com/example/memcached-operator/operator/scope"
+)
+
+// Request is what pods are made from.
+type Request struct {
+	// Spec is what the user wants.
+	Spec v1alpha1.MemcachedSpec
+
+	// Identity is what the labels are made of.
+	Identity meta.Identity
+
+	// Host is the DNS name of all nodes, which the certificate of TLS is for.
+	Host string
+
+	// Images are what there is to run.
+	Images scope.Images
+}
+
+// settings are a request with every question answered.
+type settings struct {
+	Request
+	image     string
+	arguments sizing.Arguments
+	resources resources
+}
+
+// settle answers every question that the spec leaves open. The error is Terminal: the spec asks for something that cannot
+// be.
+func settle(r Request) (settings, error) {
+	s := settings{Request: r, resources: resourcesOf(r.Spec.Resources, r.Spec.TLS != nil)}
+	var err error
+	if s.image, err = imageOf(r.Spec, r.Images); err != nil {
+		return s, err
+	}
+	if s.arguments, err = arrange(r.Spec, s.resources); err != nil {
+		return s, err
+	}
+	if err := checkExtra(r.Spec.ExtraArgs); err != nil {
+		return s, outcome.Terminal(v1alpha1.ReasonInvalidArguments, err)
+	}
+	if NeedsAgent(r.Spec) && r.Images.Agent == "" {
+		return s, outcome.Terminal(v1alpha1.ReasonAgentUnavailable, errors.New(
+			"the cache needs the agent, and the operator was not told its image: set AGENT_IMAGE where the operator runs"))
+	}
+	return s, nil
+}
+
+// NeedsAgent tells whether the agent runs beside memcached.
+func NeedsAgent(spec v1alpha1.MemcachedSpec) bool {
+	return spec.Workload == v1alpha1.WorkloadStatefulSet || spec.TLS != nil || spec.Auth != nil || spec.Monitoring != nil
+}
+
+// imageOf returns the image that a spec asks for.
+func imageOf(spec v1alpha1.MemcachedSpec, images scope.Images) (string, error) {
+	if spec.Image != "" {
+		return spec.Image, nil
+	}
+	version := spec.Version
+	if version == "" {
+		version = images.Default
+	}
+	if image, known := images.Memcached[version]; known {
+		return image, nil
+	}
+	return "", outcome.Terminal(v1alpha1.ReasonUnknownVersion, fmt.Errorf(
+		"spec.version: %s is not known to this version of the operator: choose one of %s, or name an image",
+		version, strings.Join(versions(images), ", ")))
+}
+
+// versions returns those that the operator knows, the newest last.
+func versions(images scope.Images) []string {
+	return slices.SortedFunc(maps.Keys(images.Memcached), func(a, b string) int { return semver.Compare("v"+a, "v"+b) })
+}
+
+func arrange(spec v1alpha1.MemcachedSpec, resources resources) (sizing.Arguments, error) {
+	arguments, err := sizing.Arrange(sizing.Request{
+		MemoryLimit:    resources.limits.Memory().Value(),
+		CacheMemory:    bytes(spec.CacheMemory),
+		MaxConnections: ptr.Deref(spec.MaxConnections, 0),
+		MaxItemSize:    bytes(spec.MaxItemSize),
+		Threads:        ptr.Deref(spec.Threads, 0),
+		WarmRestart:    spec.WarmRestart,
+		TLS:            spec.TLS != nil,
+	})
+	if err != nil {
+		return arguments, outcome.Terminal(v1alpha1.ReasonInvalidSizing, err)
+	}
+	return arguments, nil
+}

@@ -1,0 +1,57 @@
+package memcached
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/outcome"
+	"github.com/example/memcached-operator/operator/scope"
+	"github.com/example/memcached-operator/operator/secrets"
+)
+
+// Secrets of users are not watched, and certificates expire by themselves: they are looked at again and again.
+const (
+	// secretRecheck is how soon, when one is missing.
+	secretRecheck = 10 * time.Second
+
+	// secretsRecheck is how soon, when they are all right. It costs a read of each.
+	secretsRecheck = 30 * time.Second
+)
+
+func recheck(spec v1alpha1.MemcachedSpec) time.Duration {
+	if spec.TLS != nil || spec.Auth != nil {
+		return secretsRecheck
+	}
+	return 0
+}
+
+// checkSecrets returns what is wrong with the Secrets that a spec names. Pods that need them are not made until they are
+// right; memcached would not start, or serve nobody.
+func checkSecrets(in scope.MemcachedInputs) error {
+	spec := in.Memcached.Spec
+	if tls := spec.TLS; tls != nil {
+		if in.Certificate == nil {
+			return missing("tls", tls.SecretName, in.Memcached.Namespace)
+		}
+		slots := spec.Workload == v1alpha1.WorkloadStatefulSet
+		host := Host(in.Memcached.Namespace, in.Memcached.Name)
+		if _, err := secrets.Certificate(in.Certificate, host, slots, tls.ClientCertificates, in.Now); err != nil {
+			return err
+		}
+	}
+	if auth := spec.Auth; auth != nil {
+		if in.Users == nil {
+			return missing("auth", auth.SecretName, in.Memcached.Namespace)
+		}
+		if _, err := secrets.Users(in.Users); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func missing(field, name, namespace string) error {
+	return outcome.Waiting(v1alpha1.ReasonSecretNotFound, secretRecheck, fmt.Errorf(
+		"spec.%s.secretName: there is no Secret %s in the namespace %s: create it, or name another", field, name, namespace))
+}

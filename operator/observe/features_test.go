@@ -1,0 +1,80 @@
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	discoveryfake "k8s.io/client-go/discovery/fake"
+	clienttesting "k8s.io/client-go/testing"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/example/memcached-operator/operator/observe"
+	"github.com/example/memcached-operator/operator/scope"
+)
+
+// resources is what a cluster says it has, of a group and version.
+func resources(groupVersion string, names ...string) *metav1.APIResourceList {
+	list := &metav1.APIResourceList{GroupVersion: groupVersion}
+	for _, name := range names {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name})
+	}
+	return list
+}
+
+func TestWhatTheClusterCanDo(t *testing.T) {
+	core, resizable := resources("v1", "pods", "pods/status"), resources("v1", "pods", "pods/resize")
+	monitors := resources("monitoring.coreos.com/v1", "servicemonitors", "prometheusrules")
+	for name, test := range map[string]struct {
+		has  []*metav1.APIResourceList
+		want scope.Features
+	}{
+		"neither":                   {[]*metav1.APIResourceList{core}, scope.Features{}},
+		"resizing of running pods":  {[]*metav1.APIResourceList{resizable}, scope.Features{Resize: true}},
+		"ServiceMonitors":           {[]*metav1.APIResourceList{core, monitors}, scope.Features{ServiceMonitors: true}},
+		"the group, not the kind":   {[]*metav1.APIResourceList{core, resources("monitoring.coreos.com/v1", "probes")}, scope.Features{}},
+		"both":                      {[]*metav1.APIResourceList{resizable, monitors}, scope.Features{Resize: true, ServiceMonitors: true}},
+		"the kind of another group": {[]*metav1.APIResourceList{core, resources("example.com/v1", "servicemonitors")}, scope.Features{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: test.has}}
+			features := &observe.Features{Discovery: cluster, Clock: clocktesting.NewFakePassiveClock(time.Now())}
+			if got, err := features.Get(context.Background()); got != test.want || err != nil {
+				t.Errorf("got %+v and %v, want %+v", got, err, test.want)
+			}
+		})
+	}
+}
+
+// A cluster learns of kinds while the operator runs; but to ask at each pass would load the API server.
+func TestTheClusterIsAskedAgainAfterSomeMinutes(t *testing.T) {
+	cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{resources("v1", "pods")}}}
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	features := &observe.Features{Discovery: cluster, Clock: clock}
+	for _, step := range []struct {
+		passes time.Duration
+		want   bool
+	}{{0, false}, {4 * time.Minute, false}, {2 * time.Minute, true}} {
+		clock.SetTime(clock.Now().Add(step.passes))
+		got, err := features.Get(context.Background())
+		if got.Resize != step.want || err != nil {
+			t.Errorf("%s later: %+v, %v", step.passes, got, err)
+		}
+		cluster.Resources = []*metav1.APIResourceList{resources("v1", "pods", "pods/resize")}
+	}
+}
+
+// What could not be found out is not taken for missing, which would replace pods instead of resizing them.
+func TestAFailureIsNotAnAnswer(t *testing.T) {
+	cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{}}
+	cluster.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("connection refused")
+	})
+	features := &observe.Features{Discovery: cluster, Clock: clocktesting.NewFakePassiveClock(time.Now())}
+	if _, err := features.Get(context.Background()); err == nil {
+		t.Error("a cluster that does not answer was taken for one that can do nothing")
+	}
+}

@@ -1,0 +1,136 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	desired "github.com/example/memcached-operator/operator/desired/memcached"
+	"github.com/example/memcached-operator/operator/desired/meta"
+	"github.com/example/memcached-operator/operator/rollout"
+	"github.com/example/memcached-operator/operator/scope"
+)
+
+// Memcached reads what the desired state of a cache is computed from.
+type Memcached struct {
+	// Cached reads from the operator's caches, which hold objects of ours alone.
+	Cached client.Reader
+
+	// Live reads from the API server: what the caches do not hold.
+	Live client.Reader
+
+	// Images are what there is to run.
+	Images scope.Images
+
+	// Features tells what the cluster can do.
+	Features func(context.Context) (scope.Features, error)
+}
+
+// Inputs returns what the desired state of a cache is computed from, at the time now. In the steady state of a cache that
+// names no Secret it reads the caches only. Secrets of users are read each time: to watch them, all Secrets of the cluster
+// would have to be held.
+func (m *Memcached) Inputs(ctx context.Context, memcached *v1alpha1.Memcached, now metav1.Time) (scope.MemcachedInputs, error) {
+	in := scope.MemcachedInputs{Memcached: memcached, Images: m.Images, Now: now.Time}
+	var err error
+	if in.Features, err = m.Features(ctx); err != nil {
+		return in, err
+	}
+	inSlots := memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet
+	if in.Deployment, err = m.deployment(ctx, memcached, !inSlots); err != nil {
+		return in, err
+	}
+	if in.StatefulSet, err = m.statefulSet(ctx, memcached, inSlots); err != nil {
+		return in, err
+	}
+	if tls := memcached.Spec.TLS; tls != nil {
+		if in.Certificate, err = m.secret(ctx, memcached.Namespace, tls.SecretName); err != nil {
+			return in, err
+		}
+	}
+	if auth := memcached.Spec.Auth; auth != nil {
+		in.Users, err = m.secret(ctx, memcached.Namespace, auth.SecretName)
+	}
+	return in, err
+}
+
+func (m *Memcached) deployment(ctx context.Context, owner client.Object, wanted bool) (*scope.Workload, error) {
+	found := &appsv1.Deployment{}
+	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
+		return nil, err
+	}
+	workload := desired.Recorded(found.Annotations)
+	if workload == nil {
+		if err := m.Live.Get(ctx, client.ObjectKeyFromObject(found), found); err != nil {
+			return nil, fmt.Errorf("read Deployment %s/%s: %w", found.Namespace, found.Name, err)
+		}
+		workload = desired.Unrecorded(templateOf(found))
+	}
+	workload.Settled = rollout.OfDeployment(found).Settled()
+	return workload, nil
+}
+
+// templateOf returns the pod template as it was applied by a version of the operator that kept no record of it. If the API
+// server does not know any more who set which field, all fields count.
+func templateOf(deployment *appsv1.Deployment) *corev1ac.PodTemplateSpecApplyConfiguration {
+	applied, err := appsv1ac.ExtractDeployment(deployment, meta.Manager)
+	if err == nil && applied.Spec != nil && applied.Spec.Template != nil && applied.Spec.Template.Spec != nil {
+		return applied.Spec.Template
+	}
+	return meta.Convert[corev1ac.PodTemplateSpecApplyConfiguration](deployment.Spec.Template)
+}
+
+func (m *Memcached) statefulSet(ctx context.Context, owner client.Object, wanted bool) (*scope.Workload, error) {
+	found := &appsv1.StatefulSet{}
+	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
+		return nil, err
+	}
+	workload := desired.Recorded(found.Annotations)
+	if workload == nil { // Somebody took the record away.
+		workload = &scope.Workload{
+			Template: meta.Convert[corev1ac.PodTemplateSpecApplyConfiguration](found.Spec.Template),
+			Spec:     owner.(*v1alpha1.Memcached).Spec,
+		}
+	}
+	workload.Settled = rollout.OfStatefulSet(found).Settled()
+	return workload, nil
+}
+
+// find reads the object of a cache's name, and tells whether it is the cache's, or was and has lost its owner. A wanted one
+// that the caches do not know is looked for live: to take an existing one for missing would mean to make it anew.
+func (m *Memcached) find(ctx context.Context, owner, object client.Object, wanted bool) (bool, error) {
+	key := client.ObjectKeyFromObject(owner)
+	err := m.Cached.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) && wanted {
+		err = m.Live.Get(ctx, key, object)
+	}
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read what runs %s: %w", key, err)
+	}
+	controller := metav1.GetControllerOf(object)
+	return controller == nil || controller.UID == owner.GetUID(), nil
+}
+
+// secret returns the Secret of a name, nil if there is none.
+func (m *Memcached) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	found := &corev1.Secret{}
+	err := m.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, found)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil // No Secret is an answer, and documented.
+	case err != nil:
+		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
+	}
+	return found, nil
+}

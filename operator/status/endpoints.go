@@ -1,0 +1,116 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/change"
+	desired "github.com/example/memcached-operator/operator/desired/memcached"
+	"github.com/example/memcached-operator/operator/desired/memcached/pod"
+	"github.com/example/memcached-operator/operator/nodes"
+	"github.com/example/memcached-operator/operator/scope"
+)
+
+// Nodes is what is known of the nodes beyond their pods.
+type Nodes struct {
+	// States are what their agents say, by the name of the pod.
+	States map[string]*state.State
+
+	// Progress is how far the operator is with bringing them to their template, nil if it does not.
+	Progress *nodes.Progress
+}
+
+// endpoints returns the nodes as clients reach them, in the order of their slots.
+func endpoints(in scope.MemcachedInputs, seen Nodes, pass Pass) []v1alpha1.MemcachedEndpoint {
+	var endpoints []v1alpha1.MemcachedEndpoint
+	pods := slices.Clone(pass.Observed.Pods)
+	slices.SortStableFunc(pods, bySlot)
+	for i := range pods {
+		if counts(&pods[i]) {
+			endpoints = append(endpoints, endpoint(in, seen, &pods[i]))
+		}
+	}
+	return endpoints
+}
+
+// bySlot sorts the pods of a StatefulSet by number, behind all others.
+func bySlot(a, b corev1.Pod) int { return cmp.Compare(slot(&a), slot(&b)) }
+
+// slot returns the number of a pod of a StatefulSet, -1 for others.
+func slot(pod *corev1.Pod) int {
+	if !inStatefulSet(pod) {
+		return -1
+	}
+	number, err := strconv.Atoi(pod.Name[strings.LastIndex(pod.Name, "-")+1:])
+	if err != nil {
+		return -1
+	}
+	return number
+}
+
+func inStatefulSet(pod *corev1.Pod) bool {
+	controller := metav1.GetControllerOf(pod)
+	return controller != nil && controller.Kind == "StatefulSet"
+}
+
+func endpoint(in scope.MemcachedInputs, seen Nodes, node *corev1.Pod) v1alpha1.MemcachedEndpoint {
+	endpoint := v1alpha1.MemcachedEndpoint{Pod: node.Name, IP: node.Status.PodIP, Port: pod.Port, Ready: isReady(node)}
+	if inStatefulSet(node) {
+		endpoint.Host = node.Name + "." + desired.Host(in.Memcached.Namespace, in.Memcached.Name)
+	}
+	for i := range node.Spec.Containers {
+		if node.Spec.Containers[i].Name == change.MemcachedContainer {
+			endpoint.Version = cmp.Or(node.Annotations[change.VersionAnnotation], desired.VersionOf(in.Images, node.Spec.Containers[i].Image))
+		}
+	}
+	start(&endpoint, in, node, seen.States[node.Name])
+	return endpoint
+}
+
+// start says when memcached last started, and with which items. Only with a memory file it can begin with those of before,
+// and only its agent can tell: as long as that does not answer, what it said of the same start holds.
+func start(endpoint *v1alpha1.MemcachedEndpoint, in scope.MemcachedInputs, node *corev1.Pod, said *state.State) {
+	for i := range node.Status.ContainerStatuses {
+		container := &node.Status.ContainerStatuses[i]
+		if container.Name == change.MemcachedContainer && container.State.Running != nil {
+			endpoint.Since = container.State.Running.StartedAt.DeepCopy()
+		}
+	}
+	switch {
+	case endpoint.Since == nil:
+	case !keepsItems(node):
+		endpoint.Items = v1alpha1.ItemsCold
+	case said != nil:
+		endpoint.Items = v1alpha1.ItemsCold
+		if said.Warm {
+			endpoint.Items = v1alpha1.ItemsWarm
+		}
+	default:
+		for _, before := range in.Memcached.Status.Endpoints {
+			if before.Pod == endpoint.Pod && before.Since != nil && before.Since.Equal(endpoint.Since) {
+				endpoint.Items = before.Items
+			}
+		}
+	}
+}
+
+// keepsItems tells whether a pod has the volume for items of a warm restart.
+func keepsItems(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == change.CacheVolume })
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
