@@ -55,20 +55,20 @@ manifests bundle: ## compose the bundle of the version under development: CRDs, 
 	go run ./hack/bundle --version $(VERSION)
 catalog: ## render the served catalog from the template
 	go run ./hack/catalog
-run: ## run the operator on this machine, against KUBECONFIG
-	@$(ENV) export RELATED_IMAGE_MEMCACHED=$$(go run ./hack/bundle operand $(addprefix --operands ,$(OPERANDS))); exec go run ./operator --metrics-bind-address=0
+run: ## run the operator on this machine, against KUBECONFIG (AGENT_IMAGE=... for TLS, auth, monitoring, StatefulSets)
+	@$(ENV) images=$$(go run ./hack/bundle environment $(addprefix --operands ,$(OPERANDS))); export $$images; exec go run ./operator --metrics-bind-address=0
 
 ##@ Prove it
 verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible images, vulnerabilities
 	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); go run ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
 test: ## unit, golden and envtest tests; needs no root and no cluster
-	assets=$$($(CLUSTER) assets); KUBEBUILDER_ASSETS=$$assets go test ./...
+	assets=$$($(CLUSTER) assets); promtool=$$($(CLUSTER) tool promtool); KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool go test ./...
 	go test -C hack/cluster ./...
 e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Scorecard for one walk)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
-	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); \
-	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} \
-	go test -tags=e2e -count=1 -timeout=40m -v -run '$(RUN)' ./olm/e2e
+	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache))); \
+	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} \
+	go test -tags=e2e -count=1 -parallel=8 -timeout=60m -v -run '$(RUN)' ./olm/e2e
 scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); $${tools[0]} apply -n default -f olm/scorecard/rbac.yaml; \

@@ -83,7 +83,8 @@ func (b *background) stop(t *testing.T) string {
 // T4, T5: the operator deployed without OLM, and taken away again.
 func TestDeployWithoutOLM(t *testing.T) {
 	ctx := fresh(t)
-	image := "IMG=" + suite.registry + "/example/memcached-operator:walk"
+	// A tag of its own each time: a machine that has an image of that tag does not look for another one.
+	image := fmt.Sprintf("IMG=%s/example/memcached-operator:walk-%d", suite.registry, time.Now().Unix())
 	run(ctx, t, "make", "docker-build", "docker-push", image)
 	run(ctx, t, "make", "deploy", image)
 	t.Cleanup(func() { run(context.Background(), t, "make", "undeploy", image) })

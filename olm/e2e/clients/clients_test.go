@@ -1,0 +1,249 @@
+package clients
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// cache is a memcached that knows set, get and, if it has a secret, the login.
+type cache struct {
+	secret string
+
+	mutex sync.Mutex
+	items map[string]string
+}
+
+// serve answers connections on a loopback address until the test ends. With a configuration, it speaks TLS.
+func (c *cache) serve(t *testing.T, config *tls.Config) (host, port string) {
+	t.Helper()
+	c.items = map[string]string{}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, err = net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config != nil {
+		listener = tls.NewListener(listener, config)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go c.answer(conn)
+		}
+	}()
+	return host, port
+}
+
+func (c *cache) answer(conn net.Conn) {
+	defer conn.Close()
+	lines, known := bufio.NewReader(conn), c.secret == ""
+	for {
+		line, err := lines.ReadString('\n')
+		words := strings.Fields(line)
+		if err != nil || len(words) < 2 {
+			return
+		}
+		if words[0] == "set" {
+			value, _ := lines.ReadString('\n')
+			value = strings.TrimSpace(value)
+			switch {
+			case !known && value != c.secret:
+				_, _ = io.WriteString(conn, "CLIENT_ERROR authentication failure\r\n")
+				continue
+			case known:
+				c.set(words[1], value)
+			}
+			known = true
+			_, _ = io.WriteString(conn, "STORED\r\n")
+			continue
+		}
+		for _, key := range words[1:] {
+			if value, found := c.get(key); found {
+				_, _ = fmt.Fprintf(conn, "VALUE %s 0 %d\r\n%s\r\n", key, len(value), value)
+			}
+		}
+		_, _ = io.WriteString(conn, "END\r\n")
+	}
+}
+
+func (c *cache) set(key, value string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.items[key] = value
+}
+
+func (c *cache) get(key string) (string, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	value, found := c.items[key]
+	return value, found
+}
+
+func network(t *testing.T) *Network {
+	t.Helper()
+	n, err := NewNetwork("search default.svc.cluster.local svc.cluster.local cluster.local\nnameserver 127.0.0.1\noptions ndots:5\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestANetworkNeedsAServerAndSomethingToSearch(t *testing.T) {
+	for _, config := range []string{"", "nameserver 10.0.0.1\n", "search cluster.local\n", "# nameserver 10.0.0.1\nsearch\n"} {
+		if _, err := NewNetwork(config); err == nil {
+			t.Errorf("%q was taken", config)
+		}
+	}
+	if ip, err := network(t).Lookup(t.Context(), "10.1.2.3"); err != nil || ip != "10.1.2.3" {
+		t.Errorf("an address became %s: %v", ip, err)
+	}
+}
+
+// Who is refused knows by whom and why; who is let in can store and read.
+func TestLogin(t *testing.T) {
+	c := &cache{secret: "app right"}
+	host, port := c.serve(t, nil)
+	access := Access{Network: network(t), User: "app", Password: "wrong"}
+	if _, err := access.Dial(t.Context(), "tcp", net.JoinHostPort(host, port)); err == nil || !strings.Contains(err.Error(), "authentication failure") {
+		t.Errorf("a wrong password: %v", err)
+	}
+	access.Password = "right"
+	conn, err := access.Dial(t.Context(), "tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := &Conn{Conn: conn, lines: bufio.NewReader(conn)}
+	open.Ask(t.Context(), func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if err := open.Close(); err != nil {
+		t.Error(err)
+	}
+	open.Ask(t.Context(), func(err error) {
+		if err == nil {
+			t.Error("a connection that is closed can be used")
+		}
+	})
+}
+
+// A certificate is for servers and clients, for the hosts it names, and is taken only by who trusts its CA.
+func TestCertificates(t *testing.T) {
+	authority, other := newAuthority(t), newAuthority(t)
+	served := issue(t, authority, time.Hour, "localhost")
+	config, err := served.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, config.RootCAs
+	_, port := (&cache{}).serve(t, config)
+	for name, test := range map[string]struct {
+		certificate *Certificate
+		host        string
+		good        bool
+	}{
+		"the CA's":            {issue(t, authority, time.Hour, "client"), "localhost", true},
+		"another host":        {issue(t, authority, time.Hour, "client"), "127.0.0.1", false},
+		"another CA's":        {issue(t, other, time.Hour, "client"), "localhost", false},
+		"one that is expired": {issue(t, authority, -time.Minute, "client"), "localhost", false},
+	} {
+		config, err := test.certificate.TLS()
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.ServerName = test.host
+		conn, err := tls.Dial("tcp", net.JoinHostPort("127.0.0.1", port), config)
+		if err == nil {
+			open := &Conn{Conn: conn, lines: bufio.NewReader(conn)}
+			open.Ask(t.Context(), func(failed error) { err = failed })
+			_ = conn.Close()
+		}
+		if (err == nil) != test.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func newAuthority(t *testing.T) *Authority {
+	t.Helper()
+	authority, err := NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return authority
+}
+
+func issue(t *testing.T, authority *Authority, d time.Duration, host string) *Certificate {
+	t.Helper()
+	certificate, err := authority.Issue(time.Now().Add(d), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificate
+}
+
+func TestACertificateThatHasExpiredWasOnceGood(t *testing.T) {
+	config, err := issue(t, newAuthority(t), -time.Minute, "a").TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !leaf.NotBefore.Before(leaf.NotAfter) || leaf.NotAfter.After(time.Now()) {
+		t.Errorf("it is valid from %s to %s", leaf.NotBefore, leaf.NotAfter)
+	}
+}
+
+// Keys are spread over all hosts, and a key stays where it is.
+func TestKeysAreSpread(t *testing.T) {
+	hosts, places := hostList{"a", "b", "c"}, map[string]int{}
+	for i := range 300 {
+		address, err := hosts.PickServer(itemKey(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := hosts.PickServer(itemKey(i))
+		if err != nil || again != address {
+			t.Errorf("%s is at %s and at %s: %v", itemKey(i), address, again, err)
+		}
+		places[address.String()]++
+	}
+	for _, name := range hosts {
+		if n := places[host(name).String()]; n < 50 {
+			t.Errorf("%d of 300 keys are at %s", n, name)
+		}
+	}
+	if _, err := (hostList{}).PickServer("a"); err == nil {
+		t.Error("a key is at no host")
+	}
+}
+
+// What an item of a slot holds is found in no other item, nor in another slot.
+func TestItemsDiffer(t *testing.T) {
+	slot := NewSlot("a", Access{})
+	other := NewSlot("b", Access{})
+	if string(slot.value(1, 20)) == string(slot.value(2, 20)) || string(slot.value(1, 20)) == string(other.value(1, 20)) {
+		t.Error("items are alike")
+	}
+	if n := len(slot.value(1, 20)); n != 20 {
+		t.Errorf("an item has %d bytes, want 20", n)
+	}
+}

@@ -1,0 +1,277 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/example/memcached-operator/olm/e2e/prometheus"
+	"github.com/example/memcached-operator/olm/walk"
+	"github.com/example/memcached-operator/operator/agent/state"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+)
+
+// alertsWait is how long alerts have to last here before they fire. In the rules that ship it is minutes.
+const alertsWait = 5 * time.Second
+
+// Caches with TLS, users and monitoring are scraped by a real Prometheus, which does what the objects say that the operator
+// makes for it: each node once, with the names of pod and cache. Nothing fires while all is well, and what is made to go
+// wrong does.
+func TestMetricsAndAlertsInAPrometheus(t *testing.T) {
+	program := os.Getenv("E2E_PROMETHEUS")
+	if program == "" {
+		t.Fatal("E2E_PROMETHEUS not set: run `make e2e`, which sets it")
+	}
+	ctx := installed(t)
+	expires := makeMonitoredCaches(ctx, t)
+	t.Run("without the kinds nothing is made for them", func(t *testing.T) {
+		if made := kubectl(ctx, t, "get", "configmaps", "-n", walk.Namespace, "-l", "app.kubernetes.io/component=monitoring", "-o", "name"); made != "" {
+			t.Errorf("there is %s", made)
+		}
+	})
+	removeKinds := addMonitoringKinds(ctx, t)
+	t.Run("with the kinds everything is made", func(t *testing.T) { waitMonitoringObjects(ctx, t) })
+	if t.Failed() {
+		return
+	}
+	server := startPrometheus(ctx, t, program)
+	t.Run("every node is scraped, and nothing fires", func(t *testing.T) { allIsWell(ctx, t, server, expires) })
+	t.Run("what goes wrong fires, and ends when it is mended", func(t *testing.T) { goesWrong(ctx, t, server) })
+	must(t, server.Stop())
+	t.Run("caches work on when the kinds are taken away", func(t *testing.T) {
+		removeKinds()
+		for _, name := range []string{"open", "bare"} {
+			kubectl(ctx, t, "scale", "memcached", name, "-n", "default", "--replicas=2")
+			_, err := suite.cluster.WaitReady(ctx, inDefault(name), 2, time.Minute)
+			must(t, err)
+		}
+		operatorLoggedNoError(ctx, t)
+	})
+}
+
+// makeMonitoredCaches makes the caches "metered" of two slots, with TLS and users, "open" of one node, and "bare" that has no
+// node and no monitoring. It returns when the certificate of the first expires.
+func makeMonitoredCaches(ctx context.Context, t *testing.T) time.Time {
+	t.Helper()
+	chain, key, err := cert.GenerateSelfSignedCertKey("metered-nodes.default.svc", nil, []string{"*.metered-nodes.default.svc"})
+	must(t, err)
+	leaf, authority := pem.Decode(chain) // The CA follows the certificate.
+	parsed, err := x509.ParseCertificate(leaf.Bytes)
+	must(t, err)
+	objects := []*corev1.Secret{
+		{ObjectMeta: metav1.ObjectMeta{Name: "metered-tls"}, Data: map[string][]byte{"tls.crt": pem.EncodeToMemory(leaf), "tls.key": key, "ca.crt": authority}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "metered-users"}, Data: map[string][]byte{"users": []byte("shop:first\n")}},
+	}
+	for _, secret := range objects {
+		secret.Namespace = "default"
+		remove := func(ctx context.Context) {
+			must(t, suite.cluster.Delete(ctx, "secret", secret.Name, "-n", secret.Namespace))
+		}
+		remove(ctx) // A run that was killed leaves it behind.
+		must(t, suite.cluster.Client.Create(ctx, secret))
+		t.Cleanup(func() { remove(context.Background()) })
+	}
+	for name, spec := range map[string]cachev1alpha1.MemcachedSpec{
+		"metered": {Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet, TLS: &cachev1alpha1.MemcachedTLS{SecretName: "metered-tls"},
+			Auth: &cachev1alpha1.MemcachedAuth{SecretName: "metered-users"}, Monitoring: &cachev1alpha1.MemcachedMonitoring{}},
+		"open": {Size: 1, Monitoring: &cachev1alpha1.MemcachedMonitoring{}},
+		"bare": {},
+	} {
+		must(t, suite.cluster.Client.Create(ctx, &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: spec}))
+	}
+	for name, size := range map[string]int32{"metered": 2, "open": 1, "bare": 0} {
+		_, err := suite.cluster.WaitReady(ctx, inDefault(name), size, 2*time.Minute)
+		must(t, err)
+	}
+	return parsed.NotAfter
+}
+
+// allIsWell waits for the second scrape of every node, looks at what was scraped, and for alerts.
+func allIsWell(ctx context.Context, t *testing.T, server *prometheus.Server, expires time.Time) {
+	t.Helper()
+	nodes := []string{onlyPodOf(ctx, t, "open").Name, "metered-0", "metered-1"}
+	expect := func(expression string, want map[string]float64) {
+		t.Helper()
+		must(t, walk.Within(ctx, time.Minute, "Prometheus to have "+expression, func(ctx context.Context) error {
+			samples, err := server.Samples(ctx, expression)
+			if err != nil {
+				return err
+			}
+			got := map[string]float64{}
+			for _, sample := range samples {
+				got[fmt.Sprintf("%s/%s/%s", sample.Metric["namespace"], sample.Metric["memcached"], sample.Metric["pod"])] += float64(sample.Value)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				return fmt.Errorf("it is %v, want %v", got, want)
+			}
+			return nil
+		}))
+	}
+	each := func(value float64, pods ...string) map[string]float64 {
+		want := map[string]float64{}
+		for _, pod := range pods {
+			cache, _, _ := strings.Cut(pod, "-")
+			want["default/"+cache+"/"+pod] = value
+		}
+		return want
+	}
+	expect("sum by (namespace, memcached, pod) (count_over_time(memcached_up[5m])) >= bool 2", each(1, nodes...))
+	expect("memcached_up", each(1, nodes...))
+	expect(`sum by (namespace, memcached, pod) (memcached_agent_canary_duration_seconds_count) > bool 1`, each(1, nodes...))
+	expect(`sum by (namespace, memcached, pod) (memcached_agent_canary_errors_total)`, each(0, nodes...))
+	expect(`sum by (namespace, memcached, pod) (memcached_agent_starts_total)`, each(1, nodes...))
+	expect("memcached_agent_certificate_not_after_timestamp_seconds", each(float64(expires.Unix()), "metered-0", "metered-1"))
+	expect(`memcached_agent_reload_pending{what="users"}`, each(0, "metered-0", "metered-1"))
+	expect(`max by (namespace) (memcached_operator_ready_objects{kind="Memcached"})`, map[string]float64{walk.Namespace + "//": 3})
+	rulesWork(ctx, t, server)
+	firing, err := server.Firing(ctx)
+	must(t, err)
+	if len(firing) > 0 {
+		t.Errorf("all is well, and this fires: %v", firing)
+	}
+}
+
+// rulesWork fails the test unless every rule was evaluated without an error.
+func rulesWork(ctx context.Context, t *testing.T, server *prometheus.Server) {
+	t.Helper()
+	result, err := server.Rules(ctx)
+	must(t, err)
+	rules := 0
+	for _, group := range result.Groups {
+		for _, rule := range group.Rules {
+			rules++
+			switch rule := rule.(type) {
+			case v1.AlertingRule:
+				if rule.Health != v1.RuleHealthGood {
+					t.Errorf("the alert %s is %s: %s", rule.Name, rule.Health, rule.LastError)
+				}
+			case v1.RecordingRule:
+				if rule.Health != v1.RuleHealthGood {
+					t.Errorf("the record %s is %s: %s", rule.Name, rule.Health, rule.LastError)
+				}
+			}
+		}
+	}
+	if rules < 12 {
+		t.Errorf("Prometheus has %d rules only", rules)
+	}
+	t.Logf("%d rules in %d groups work", rules, len(result.Groups))
+}
+
+// goesWrong stops the memcached of one cache, and breaks the users of another.
+func goesWrong(ctx context.Context, t *testing.T, server *prometheus.Server) {
+	t.Helper()
+	open := onlyPodOf(ctx, t, "open")
+	memcached := processOf(ctx, t, open)
+	signal := func(name string) {
+		t.Helper()
+		kubectl(ctx, t, "exec", open.Name, "-c", "memcached", "--", "sh", "-c", fmt.Sprintf("kill -%s %d", name, memcached))
+	}
+	setUsers(ctx, t, strings.Repeat("user:password\n", 9))
+	start := time.Now()
+	signal("STOP")
+	waitFiring(ctx, t, server, "MemcachedDown "+open.Name)
+	t.Logf("a memcached that stands still was noticed after %s", time.Since(start).Round(time.Second))
+	signal("CONT")
+	waitFiring(ctx, t, server, "MemcachedReloadFailing metered-0", "MemcachedReloadFailing metered-1", "MemcachedNotReady")
+	firing, err := server.Firing(ctx)
+	must(t, err)
+	for _, alert := range firing {
+		if strings.HasPrefix(alert, "MemcachedDown metered") || strings.HasPrefix(alert, "MemcachedMetricsMissing") || strings.HasPrefix(alert, "MemcachedCertificate") {
+			t.Errorf("this fires as well: %s", alert)
+		}
+	}
+	setUsers(ctx, t, "shop:second\n")
+	waitQuiet(ctx, t, server, "MemcachedDown", "MemcachedReloadFailing", "MemcachedNotReady")
+	samples, err := server.Samples(ctx, `min_over_time(memcached_up{memcached="metered"}[10m]) < 1`)
+	must(t, err)
+	if len(samples) > 0 {
+		t.Errorf("with wrong users, agents could not log in any more: %v", samples)
+	}
+}
+
+// setUsers writes the users of the cache "metered", and has the kubelet look at them now: without the annotation, it takes up
+// to a minute and a half.
+func setUsers(ctx context.Context, t *testing.T, users string) {
+	t.Helper()
+	must(t, suite.cluster.Client.Update(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "metered-users"}, Data: map[string][]byte{"users": []byte(users)},
+	}))
+	kubectl(ctx, t, "annotate", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=metered", "--overwrite", fmt.Sprintf("example.com/looked-at=%d", time.Now().Unix()))
+}
+
+// waitFiring waits until all of the alerts fire.
+func waitFiring(ctx context.Context, t *testing.T, server *prometheus.Server, alerts ...string) {
+	t.Helper()
+	must(t, walk.Within(ctx, 2*time.Minute, fmt.Sprintf("%v to fire", alerts), func(ctx context.Context) error {
+		firing, err := server.Firing(ctx)
+		for _, alert := range alerts {
+			if err == nil && !slices.Contains(firing, alert) {
+				err = fmt.Errorf("what fires is %v", firing)
+			}
+		}
+		return err
+	}))
+}
+
+// waitQuiet waits until none of the alerts fires, for whichever node.
+func waitQuiet(ctx context.Context, t *testing.T, server *prometheus.Server, alerts ...string) {
+	t.Helper()
+	must(t, walk.Within(ctx, 2*time.Minute, fmt.Sprintf("%v to end", alerts), func(ctx context.Context) error {
+		firing, err := server.Firing(ctx)
+		for _, alert := range firing {
+			if name, _, _ := strings.Cut(alert, " "); slices.Contains(alerts, name) {
+				err = errors.Join(err, fmt.Errorf("%s fires", alert))
+			}
+		}
+		return err
+	}))
+}
+
+// operatorLoggedNoError fails the test if the operator that runs now has logged an error.
+func operatorLoggedNoError(ctx context.Context, t *testing.T) {
+	t.Helper()
+	pod, err := onlyOperatorPod(ctx)
+	must(t, err)
+	for line := range strings.Lines(kubectl(ctx, t, "logs", pod.Name, "-n", walk.Namespace)) {
+		if strings.Contains(line, `"level":"ERROR"`) {
+			t.Errorf("the operator logged an error: %s", line)
+		}
+	}
+}
+
+// onlyPodOf is the pod of a cache of one node.
+func onlyPodOf(ctx context.Context, t *testing.T, cache string) *corev1.Pod {
+	t.Helper()
+	pods := cachePods(ctx, t, inDefault(cache))
+	if len(pods) != 1 {
+		t.Fatalf("%s has %d pods", cache, len(pods))
+	}
+	return &pods[0]
+}
+
+// processOf is the process ID of a pod's memcached, as its agent says.
+func processOf(ctx context.Context, t *testing.T, pod *corev1.Pod) int64 {
+	t.Helper()
+	address, stop, err := reach(ctx, pod, 9150)
+	must(t, err)
+	defer stop()
+	found, err := state.Fetch(ctx, http.DefaultClient, address)
+	must(t, err)
+	return found.Process
+}

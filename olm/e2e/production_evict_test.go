@@ -1,0 +1,154 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/walk"
+)
+
+// A pod that is deleted comes back to its slot, with its names; the other slots are not touched.
+func cameBack(t *testing.T) {
+	p := produce(t, "deleted", 2, "workload: StatefulSet")
+	slots := p.slots(clients.Access{})
+	const items, size = 1000, 100
+	p.storeAll(slots, items, size)
+	other := p.use(slots[:1])
+	before, hosts := p.pods(), p.hosts()
+
+	kubectl(t.Context(), t, "delete", "pod", p.slot(1), "-n", p.key.Namespace)
+	p.replaced(before[p.slot(1)])
+	cache := p.ready(time.Minute)
+	if endpoint := cache.Status.Endpoints[1]; endpoint.Pod != p.slot(1) || endpoint.Host != hosts[1] || !endpoint.Ready {
+		t.Errorf("status.endpoints says %+v", endpoint)
+	}
+	// For some seconds, DNS may still know the address of before.
+	must(t, walk.Within(t.Context(), 30*time.Second, hosts[1]+" to lead to the new pod", func(context.Context) error {
+		return slots[1].Store(items, size)
+	}))
+	p.complete(slots, items, size)
+	delete(before, p.slot(1))
+	p.same(before)
+	p.unnoticed("the other slot", other...)
+}
+
+// replaced waits until another pod of the same name is ready, and returns it.
+func (p *production) replaced(before corev1.Pod) *corev1.Pod {
+	p.t.Helper()
+	var pod corev1.Pod
+	must(p.t, walk.Within(p.t.Context(), 2*time.Minute, "another "+before.Name+" to be ready", func(ctx context.Context) error {
+		if err := suite.cluster.Client.Get(ctx, client.ObjectKeyFromObject(&before), &pod); err != nil {
+			return err
+		}
+		if pod.UID == before.UID || !isReady(&pod) {
+			return errors.New("it is not")
+		}
+		return nil
+	}))
+	return &pod
+}
+
+// Evictions, as of a machine that is drained, leave a cache of two one node that serves; a cache of one is no obstacle.
+func evicted(t *testing.T) {
+	single := produce(t, "single", 1, "workload: StatefulSet\ndisruption: {}")
+	p := produce(t, "evicted", 2, "workload: StatefulSet\ndisruption: {}")
+	slots := p.slots(clients.Access{})
+	const items, size = 1000, 100
+	p.storeAll(slots, items, size)
+	p.use(slots)
+	before := p.pods()
+
+	drainUntilRefused(t, p)
+	gone, left := p.split(before)
+	if len(gone) != 1 || len(left) != 1 {
+		t.Fatalf("of two nodes, %d were evicted and %d were not", len(gone), len(left))
+	}
+	second := before[left[0]]
+	if err := evict(t.Context(), second); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("an eviction of the only node that is ready: %v", err)
+	}
+	must(t, evict(t.Context(), single.pods()[single.slot(0)]))
+	uncordon(t.Context(), t)
+	p.replaced(before[gone[0]])
+	p.ready(time.Minute)
+	single.ready(time.Minute)
+	number := int(second.Name[len(second.Name)-1] - '0')
+	if missing := p.missing(slots[number], items, size); missing > 0 {
+		t.Errorf("%s lost %d of %d items although it was not evicted", second.Name, missing, items)
+	}
+	if failed := slots[number].Failed(); len(failed) > 0 {
+		t.Errorf("%d requests to %s failed although it was not evicted", len(failed), second.Name)
+	}
+	must(t, walk.Within(t.Context(), 30*time.Second, "the second node to be evicted once the first is back", func(ctx context.Context) error {
+		return evict(ctx, second)
+	}))
+	p.replaced(second)
+	p.ready(time.Minute)
+}
+
+// drainUntilRefused drains the only machine of the pods of a cache, which cannot come to its end.
+func drainUntilRefused(t *testing.T, p *production) {
+	t.Helper()
+	t.Cleanup(func() { uncordon(context.Background(), t) })
+	start := time.Now()
+	_, err := suite.cluster.Kubectl(t.Context(), "drain", machine(t.Context(), t), "--pod-selector=app.kubernetes.io/instance="+p.key.Name,
+		"--ignore-daemonsets", "--delete-emptydir-data", "--timeout=15s")
+	if err == nil {
+		t.Fatal("a machine was drained of all nodes of a cache at a time")
+	}
+	contains(t, err.Error(), "Cannot evict pod as it would violate the pod's disruption budget")
+	t.Logf("kubectl drain gave up after %s", time.Since(start).Round(time.Second))
+}
+
+// machine is the only one of the cluster.
+func machine(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	names := strings.Fields(kubectl(ctx, t, "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
+	if len(names) != 1 {
+		t.Fatalf("the cluster has the machines %v, want one", names)
+	}
+	return names[0]
+}
+
+func uncordon(ctx context.Context, t *testing.T) {
+	t.Helper()
+	kubectl(ctx, t, "uncordon", machine(ctx, t))
+}
+
+// split tells which of the pods are gone or ending, and which are ready as before.
+func (p *production) split(before map[string]corev1.Pod) (gone, left []string) {
+	p.t.Helper()
+	now := p.pods()
+	for name, pod := range before {
+		if after, there := now[name]; there && after.UID == pod.UID && isReady(&after) {
+			left = append(left, name)
+		} else {
+			gone = append(gone, name)
+		}
+	}
+	return gone, left
+}
+
+// evict asks for the eviction of exactly this pod.
+func evict(ctx context.Context, pod corev1.Pod) error {
+	// The client by itself tries again what the API server refuses for now.
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	uid := pod.UID
+	return suite.cluster.Client.SubResource("eviction").Create(ctx, &pod, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}},
+	})
+}

@@ -1,0 +1,151 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/walk"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+)
+
+// Nodes that are replaced, because the user wants so, follow each other when the one before has filled up again; or after
+// the time that the user gives, if it does not.
+func gated(t *testing.T) {
+	p := produce(t, "gated", 2, "workload: StatefulSet\nhitRatioGate:\n  recoveredPercent: 90\n  timeout: 10m")
+	fills := &atomic.Bool{}
+	fills.Store(true)
+	for _, host := range p.hosts() {
+		p.ask(&reader{host: host, client: clients.Access{Network: p.network}.Spread(host), fills: fills})
+	}
+	p.hits(0.9, p.slot(0), p.slot(1))
+
+	if t.Run("when the hit ratio has recovered", func(t *testing.T) { p.in(t).followsRecovery(fills) }) {
+		t.Run("when the time is up", func(t *testing.T) { p.in(t).followsTimeout(fills) })
+	}
+}
+
+// followsRecovery replaces the nodes, and lets the first one fill up only after it has been seen to be waited for.
+func (p *production) followsRecovery(fills *atomic.Bool) {
+	before := p.pods()
+	fills.Store(false)
+	p.patch(`{"threads":3}`)
+	first := p.replaced(before[p.slot(1)])
+	p.says(30*time.Second, cachev1alpha1.ConditionProgressing, cachev1alpha1.ReasonNodesUpdating,
+		p.slot(0)+" follows when the hit ratio of "+p.slot(1)+" is 90 % of that of the nodes to follow")
+	p.stays(before[p.slot(0)], 5*time.Second)
+	fills.Store(true)
+	filled := time.Now()
+	second := p.replaced(before[p.slot(0)])
+	p.t.Logf("%s was created %s after %s was ready, and %s after it began to be filled",
+		second.Name, second.CreationTimestamp.Sub(readyAt(first)), first.Name, second.CreationTimestamp.Sub(filled).Round(time.Second))
+	p.ready(time.Minute)
+}
+
+// followsTimeout replaces the nodes, and never lets the first one fill up.
+func (p *production) followsTimeout(fills *atomic.Bool) {
+	p.hits(0.9, p.slot(0), p.slot(1))
+	const timeout = 20 * time.Second
+	before := p.pods()
+	fills.Store(false)
+	p.patch(fmt.Sprintf(`{"threads":4,"hitRatioGate":{"timeout":"%s"}}`, timeout))
+	first := p.replaced(before[p.slot(1)])
+	second := p.replaced(before[p.slot(0)])
+	// Both times are in whole seconds.
+	waited := second.CreationTimestamp.Sub(readyAt(first))
+	p.t.Logf("%s was created %s after %s was ready", second.Name, waited, first.Name)
+	if waited < timeout-time.Second || waited > timeout+20*time.Second {
+		p.t.Errorf("%s followed after %s, want %s", second.Name, waited, timeout)
+	}
+	p.ready(time.Minute)
+}
+
+// hits waits until the agents of pods report a hit ratio of at least this.
+func (p *production) hits(atLeast float64, names ...string) {
+	p.t.Helper()
+	for _, name := range names {
+		pod := p.pods()[name]
+		must(p.t, walk.Within(p.t.Context(), 2*time.Minute, name+" to be filled", func(ctx context.Context) error {
+			answer, err := get(ctx, "http://"+net.JoinHostPort(pod.Status.PodIP, "9150")+"/state")
+			if err != nil {
+				return err
+			}
+			var state struct{ HitRatio *float64 }
+			if err := json.Unmarshal([]byte(answer), &state); err != nil {
+				return err
+			}
+			if state.HitRatio == nil || *state.HitRatio < atLeast {
+				return fmt.Errorf("its agent says %s", answer)
+			}
+			return nil
+		}))
+	}
+}
+
+// stays fails the test if a pod is replaced within the time.
+func (p *production) stays(pod corev1.Pod, d time.Duration) {
+	p.t.Helper()
+	err := walk.Within(p.t.Context(), d, pod.Name+" to be as it was", func(context.Context) error {
+		if now, there := p.pods()[pod.Name]; !there || now.UID != pod.UID {
+			return nil
+		}
+		return errors.New("it is")
+	})
+	if err == nil {
+		p.t.Fatalf("%s did not wait", pod.Name)
+	}
+}
+
+// readyAt is when a pod became ready.
+func readyAt(pod *corev1.Pod) time.Time {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+// reader is an application that asks one node for items. Those that are missing it makes anew if it fills.
+type reader struct {
+	host   string
+	client *memcache.Client
+	fills  *atomic.Bool
+}
+
+// Name implements load.Server.
+func (r *reader) Name() string { return r.host }
+
+// Close implements load.Server.
+func (r *reader) Close() error { return r.client.Close() }
+
+// Ask implements load.Server. An application that fills asks more often, so that what it finds soon outweighs what it missed.
+func (r *reader) Ask(_ context.Context, done func(error)) {
+	const few, many = 5, 100
+	count := few
+	if r.fills.Load() {
+		count = many
+	}
+	var keys []string
+	for i := range count {
+		keys = append(keys, fmt.Sprintf("item-%d", i))
+	}
+	found, err := r.client.GetMulti(keys)
+	for _, key := range keys {
+		if err == nil && found[key] == nil && r.fills.Load() {
+			err = r.client.Set(&memcache.Item{Key: key, Value: []byte(key)})
+		}
+	}
+	done(err)
+}

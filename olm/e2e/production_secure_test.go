@@ -1,0 +1,230 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/e2e/load"
+	"github.com/example/memcached-operator/olm/walk"
+)
+
+// A cache with TLS and users lets in who may use it, and nobody else; certificate and users are replaced while it is used.
+func secured(t *testing.T) {
+	authority := newAuthority(t)
+	first := certificateFor(t, authority, "secure", time.Hour)
+	writeSecret(t, "secure-tls", first.Secret())
+	writeSecret(t, "secure-users", userLines("app:first", "other:third"))
+	p := produce(t, "secure", 2, "workload: StatefulSet\ntls:\n  secretName: secure-tls\n  clientCertificates: Required\nauth:\n  secretName: secure-users")
+	access := clients.Access{Network: p.network, TLS: clientTLS(t, first), User: "app", Password: "first"}
+
+	t.Run("who may not is refused", func(t *testing.T) { p.in(t).refuses(access, first) })
+	t.Run("clients in Go and Python use it", func(t *testing.T) { p.in(t).usable(access, first) })
+	t.Run("the agent is let in", func(t *testing.T) { p.in(t).measured() })
+	t.Run("certificate and users are replaced", func(t *testing.T) { p.in(t).renewed(authority, access) })
+}
+
+// hungUp is how a client sees that the server has ended the connection; that nothing answers in time is something else.
+const hungUp = "EOF|connection reset by peer|broken pipe"
+
+// refuses tries every way that must not work, after the one that must.
+func (p *production) refuses(good clients.Access, first *clients.Certificate) {
+	t := p.t
+	t.Helper()
+	other := certificateFor(t, newAuthority(t), p.key.Name, time.Hour)
+	for name, test := range map[string]struct {
+		change func(*clients.Access)
+		says   string // A regular expression.
+	}{
+		"plain text": {func(a *clients.Access) { a.TLS = nil }, hungUp},
+		// memcached says so and hangs up: a client that is just writing hears of the latter alone.
+		"no client certificate":       {func(a *clients.Access) { a.TLS.Certificates = nil }, "certificate required|" + hungUp},
+		"a certificate of another CA": {func(a *clients.Access) { a.TLS.Certificates = clientTLS(t, other).Certificates }, "unknown certificate authority|" + hungUp},
+		"a wrong password":            {func(a *clients.Access) { a.Password = "second" }, "authentication failure"},
+		"an unknown user":             {func(a *clients.Access) { a.User = "nobody" }, "authentication failure"},
+		"nobody":                      {func(a *clients.Access) { a.User = "" }, "CLIENT_ERROR"},
+	} {
+		for _, host := range p.hosts() {
+			access := good
+			access.TLS = clientTLS(t, first)
+			if err := storeOne(t.Context(), access, host); err != nil {
+				t.Errorf("%s refuses who may: %v", host, err)
+			}
+			test.change(&access)
+			if err := storeOne(t.Context(), access, host); err == nil || !regexp.MustCompile(test.says).MatchString(err.Error()) {
+				t.Errorf("%s and %s: %v, want %q", host, name, err, test.says)
+			}
+		}
+	}
+}
+
+// storeOne stores an item on a new connection.
+func storeOne(ctx context.Context, access clients.Access, host string) error {
+	conn, err := access.Open(ctx, host)
+	if err != nil {
+		return err
+	}
+	var failed error
+	conn.Ask(ctx, func(err error) { failed = err })
+	return errors.Join(failed, conn.Close())
+}
+
+// measured fails the test unless the agent of every node is let in by memcached and counts.
+func (p *production) measured() {
+	p.t.Helper()
+	for name, pod := range p.pods() {
+		must(p.t, walk.Within(p.t.Context(), 30*time.Second, "the metrics of "+name, func(ctx context.Context) error {
+			page, err := get(ctx, "http://"+net.JoinHostPort(pod.Status.PodIP, "9150")+"/metrics")
+			if err == nil && !strings.Contains(page, "\nmemcached_up 1\n") {
+				err = errors.New("memcached_up is not 1")
+			}
+			return err
+		}))
+	}
+}
+
+func get(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, body)
+	}
+	return string(body), errors.Join(err, response.Body.Close())
+}
+
+// takeover is how long a Secret may take to be what memcached uses. The kubelet looks at the Secrets of a pod once a minute
+// and up to half a minute later, and the agent looks at what the kubelet has written.
+const takeover = 2 * time.Minute
+
+// renewed replaces certificate and password while connections are open.
+func (p *production) renewed(authority *clients.Authority, access clients.Access) {
+	t := p.t
+	before := p.pods()
+	var open []*load.Load
+	for _, host := range p.hosts() {
+		conn, err := access.Open(t.Context(), host)
+		must(t, err)
+		open = append(open, p.ask(conn))
+	}
+	second := certificateFor(t, authority, p.key.Name, 2*time.Hour)
+	writeSecret(t, "secure-tls", second.Secret())
+	writeSecret(t, "secure-users", userLines("app:second", "other:third"))
+
+	start, old := time.Now(), access
+	access.Password = "second"
+	for _, host := range p.hosts() {
+		must(t, walk.Within(t.Context(), takeover-time.Since(start), host+" to show the new certificate and know the new password", func(ctx context.Context) error {
+			served, err := servedBy(ctx, access, host)
+			if err == nil && served != serial(t, second) {
+				err = fmt.Errorf("it shows the certificate with the serial number %s", served)
+			}
+			if err != nil {
+				return err
+			}
+			return storeOne(ctx, access, host)
+		}))
+		t.Logf("%s has the new certificate and the new password after %s", host, time.Since(start).Round(time.Second))
+		if err := storeOne(t.Context(), old, host); err == nil || !strings.Contains(err.Error(), "authentication failure") {
+			t.Errorf("%s and the old password: %v", host, err)
+		}
+	}
+	p.unnoticed("connections from before", open...)
+	p.same(before)
+	p.measured()
+	access.TLS = clientTLS(t, second)
+	p.usable(access, second)
+}
+
+// servedBy is the serial number of the certificate that memcached shows.
+func servedBy(ctx context.Context, access clients.Access, host string) (string, error) {
+	access.User = ""
+	conn, err := access.Open(ctx, host)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	secure, ok := conn.Conn.(*tls.Conn)
+	if !ok {
+		return "", errors.New("it is not a TLS connection")
+	}
+	return secure.ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
+}
+
+func serial(t *testing.T, certificate *clients.Certificate) string {
+	t.Helper()
+	leaf, err := x509.ParseCertificate(clientTLS(t, certificate).Certificates[0].Certificate[0])
+	must(t, err)
+	return leaf.SerialNumber.String()
+}
+
+func newAuthority(t *testing.T) *clients.Authority {
+	t.Helper()
+	authority, err := clients.NewAuthority()
+	must(t, err)
+	return authority
+}
+
+// certificateFor is a certificate for the nodes of a cache, by all their names. It is good for the time given, which may be
+// negative.
+func certificateFor(t *testing.T, authority *clients.Authority, cache string, d time.Duration) *clients.Certificate {
+	t.Helper()
+	host := cache + "-nodes.default.svc"
+	certificate, err := authority.Issue(time.Now().Add(d), host, "*."+host)
+	must(t, err)
+	return certificate
+}
+
+func clientTLS(t *testing.T, certificate *clients.Certificate) *tls.Config {
+	t.Helper()
+	config, err := certificate.TLS()
+	must(t, err)
+	return config
+}
+
+// userLines are what the Secret of a cache's users holds.
+func userLines(lines ...string) map[string][]byte {
+	return map[string][]byte{"users": []byte(strings.Join(lines, "\n") + "\n")}
+}
+
+// secretLabels are those of the Secrets that the walks make.
+var secretLabels = client.MatchingLabels{"example.com/made-by": "production-walks"}
+
+// deleteSecrets takes the Secrets of the walks away.
+func deleteSecrets(ctx context.Context) error {
+	return suite.cluster.Client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace("default"), secretLabels)
+}
+
+// writeSecret makes a Secret, or replaces what is in it.
+func writeSecret(t *testing.T, name string, data map[string][]byte) {
+	t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: secretLabels}, Data: data}
+	err := suite.cluster.Client.Create(t.Context(), secret)
+	if apierrors.IsAlreadyExists(err) {
+		err = suite.cluster.Client.Update(t.Context(), secret)
+	}
+	must(t, err)
+}

@@ -1,0 +1,276 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/e2e/load"
+	"github.com/example/memcached-operator/olm/walk"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+)
+
+// A cache for production does what is promised of it: each walk has a cache of its own, and they go on side by side as far as
+// they do not disturb each other. All speak to nodes by the names of their slots, as pods do.
+func TestProduction(t *testing.T) {
+	if !suite.local {
+		t.Skip("the names of slots are known, and pods reached, only from within the cluster's network, where this machine is on the local cluster alone")
+	}
+	t.Cleanup(func() { must(t, deleteSecrets(context.Background())) })
+	installed(t)
+	t.Run("side by side", func(t *testing.T) {
+		for name, walk := range map[string]func(*testing.T){
+			"memcached is upgraded warm":              upgradedWarm,
+			"memory is resized live":                  resizedLive,
+			"TLS and users":                           secured,
+			"a deleted pod comes back to its slot":    cameBack,
+			"wrong input loses nothing":               refusedInput,
+			"a Secret that is spoilt is noticed":      spoiltSecret,
+			"nodes follow when others have filled up": gated,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				walk(t)
+			})
+		}
+	})
+	t.Run("evictions leave enough nodes", evicted)
+}
+
+// production is a cache of the walks.
+type production struct {
+	t       *testing.T
+	key     types.NamespacedName
+	size    int32
+	network *clients.Network
+}
+
+// produce makes a cache from a spec in YAML, and waits until it is ready.
+func produce(t *testing.T, name string, size int32, spec string) *production {
+	t.Helper()
+	p := &production{t: t, key: inDefault(name), size: size}
+	manifest := filepath.Join(t.TempDir(), name+".yaml")
+	content := fmt.Sprintf("apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata:\n  name: %s\nspec:\n  size: %d\n  %s\n",
+		name, size, strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  "))
+	must(t, os.WriteFile(manifest, []byte(content), 0o600))
+	kubectl(t.Context(), t, "apply", "-n", p.key.Namespace, "-f", manifest)
+	cache := p.ready(2 * time.Minute)
+	config := kubectl(t.Context(), t, "exec", "-n", p.key.Namespace, cache.Status.Nodes[0], "-c", "memcached", "--", "cat", "/etc/resolv.conf")
+	var err error
+	p.network, err = clients.NewNetwork(config)
+	must(t, err)
+	return p
+}
+
+// in is the cache in a part of its walk.
+func (p *production) in(t *testing.T) *production {
+	part := *p
+	part.t = t
+	return &part
+}
+
+// ready waits until the cache is as its spec asks.
+func (p *production) ready(d time.Duration) *cachev1alpha1.Memcached {
+	p.t.Helper()
+	cache, err := suite.cluster.WaitReady(p.t.Context(), p.key, p.size, d)
+	must(p.t, err)
+	return cache
+}
+
+// patch changes the spec, as JSON.
+func (p *production) patch(spec string) {
+	p.t.Helper()
+	kubectl(p.t.Context(), p.t, "patch", "memcached", p.key.Name, "-n", p.key.Namespace, "--type=merge", "-p", `{"spec":`+spec+`}`)
+}
+
+// says waits until a condition of the cache is True for its newest spec, with this reason and these parts in its message.
+func (p *production) says(d time.Duration, condition, reason string, parts ...string) string {
+	p.t.Helper()
+	message := ""
+	must(p.t, walk.Within(p.t.Context(), d, fmt.Sprintf("%s to be %s because of %s", p.key.Name, condition, reason), func(ctx context.Context) error {
+		var cache cachev1alpha1.Memcached
+		if err := suite.cluster.Client.Get(ctx, p.key, &cache); err != nil {
+			return err
+		}
+		found := meta.FindStatusCondition(cache.Status.Conditions, condition)
+		if found == nil || found.Status != metav1.ConditionTrue || found.ObservedGeneration != cache.Generation || found.Reason != reason {
+			return fmt.Errorf("it is %+v", found)
+		}
+		for _, part := range parts {
+			if !strings.Contains(found.Message, part) {
+				return fmt.Errorf("%q is missing in %q", part, found.Message)
+			}
+		}
+		message = found.Message
+		return nil
+	}))
+	return message
+}
+
+// pods are those of the cache that are not ending, by name.
+func (p *production) pods() map[string]corev1.Pod {
+	p.t.Helper()
+	var list corev1.PodList
+	must(p.t, suite.cluster.Client.List(p.t.Context(), &list, client.InNamespace(p.key.Namespace), p.labels()))
+	pods := map[string]corev1.Pod{}
+	for _, pod := range list.Items {
+		if pod.DeletionTimestamp == nil {
+			pods[pod.Name] = pod
+		}
+	}
+	return pods
+}
+
+func (p *production) labels() client.MatchingLabels {
+	return client.MatchingLabels{"app.kubernetes.io/name": "memcached", "app.kubernetes.io/instance": p.key.Name}
+}
+
+// slot is the name of a slot's pod.
+func (p *production) slot(number int) string { return fmt.Sprintf("%s-%d", p.key.Name, number) }
+
+// same fails the test unless pods are the ones of before, and nothing in them was restarted but what is allowed.
+func (p *production) same(before map[string]corev1.Pod, restarted ...string) {
+	p.t.Helper()
+	after := p.pods()
+	for name, pod := range before {
+		if after[name].UID != pod.UID {
+			p.t.Errorf("pod %s was replaced", name)
+			continue
+		}
+		for _, container := range after[name].Status.ContainerStatuses {
+			want := restarts(pod, container.Name)
+			for _, allowed := range restarted {
+				if allowed == container.Name {
+					want++
+				}
+			}
+			if container.RestartCount != want {
+				p.t.Errorf("%s in %s was restarted %d times, want %d", container.Name, name, container.RestartCount-restarts(pod, container.Name), want-restarts(pod, container.Name))
+			}
+		}
+	}
+}
+
+func restarts(pod corev1.Pod, container string) int32 {
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.Name == container {
+			return status.RestartCount
+		}
+	}
+	return 0
+}
+
+// hosts are the names of the slots, as status.endpoints has them, in order.
+func (p *production) hosts() []string {
+	p.t.Helper()
+	var cache cachev1alpha1.Memcached
+	must(p.t, suite.cluster.Client.Get(p.t.Context(), p.key, &cache))
+	var hosts []string
+	for _, endpoint := range cache.Status.Endpoints {
+		hosts = append(hosts, endpoint.Host)
+	}
+	if len(hosts) != int(p.size) {
+		p.t.Fatalf("status.endpoints has the hosts %v, want %d", hosts, p.size)
+	}
+	return hosts
+}
+
+// slots are what uses the slots, in order.
+func (p *production) slots(access clients.Access) []*clients.Slot {
+	p.t.Helper()
+	access.Network = p.network
+	var slots []*clients.Slot
+	for _, host := range p.hosts() {
+		slots = append(slots, clients.NewSlot(host, access))
+	}
+	return slots
+}
+
+// storeAll stores items in all slots, at a time.
+func (p *production) storeAll(slots []*clients.Slot, n, size int) {
+	p.t.Helper()
+	failed := make([]error, len(slots))
+	var group sync.WaitGroup
+	for i, slot := range slots {
+		group.Go(func() { failed[i] = slot.Store(n, size) })
+	}
+	group.Wait()
+	must(p.t, errors.Join(failed...))
+}
+
+// missing is how many of the items of a slot are not there.
+func (p *production) missing(slot *clients.Slot, n, size int) int {
+	p.t.Helper()
+	missing, err := slot.Missing(n, size)
+	must(p.t, err)
+	return missing
+}
+
+// complete fails the test unless all slots have all items.
+func (p *production) complete(slots []*clients.Slot, n, size int) {
+	p.t.Helper()
+	for _, slot := range slots {
+		if missing := p.missing(slot, n, size); missing > 0 {
+			p.t.Errorf("%s has lost %d of %d items", slot.Name(), missing, n)
+		}
+	}
+}
+
+// use begins to use slots, each apart from the others, until the test ends.
+func (p *production) use(slots []*clients.Slot) []*load.Load {
+	p.t.Helper()
+	var loads []*load.Load
+	for _, slot := range slots {
+		loads = append(loads, p.ask(slot))
+	}
+	return loads
+}
+
+// ask begins to ask a server, until the test ends.
+func (p *production) ask(server load.Server) *load.Load {
+	l := load.Start([]load.Server{server})
+	p.t.Cleanup(func() {
+		if err := l.Stop(); err != nil {
+			p.t.Error(err)
+		}
+	})
+	return l
+}
+
+// unnoticed fails the test if a request has failed since the last time, and returns how many there were.
+func (p *production) unnoticed(what string, loads ...*load.Load) {
+	p.t.Helper()
+	for _, l := range loads {
+		counts := l.Counts()
+		if counts.Requests == 0 || counts.Failed > 0 {
+			p.t.Errorf("%s: %d of %d requests failed: %v", what, counts.Failed, counts.Requests, counts.Failures)
+		} else {
+			p.t.Logf("%s: %d requests, none failed, the slowest round took %s", what, counts.Requests, counts.Slowest.Round(time.Millisecond))
+		}
+	}
+}
+
+// isReady tells whether a pod is.
+func isReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

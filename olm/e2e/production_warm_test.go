@@ -1,0 +1,229 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/walk"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+)
+
+// What each slot holds when it is upgraded.
+const (
+	warmItems    = 20_000
+	warmItemSize = 512
+)
+
+// A new version of memcached is taken over slot by slot, in the same pods, while all slots are written and read all the
+// time. No item is lost, and requests fail only to the slot that restarts.
+func upgradedWarm(t *testing.T) {
+	p := produce(t, "warm", 3, "workload: StatefulSet\nwarmRestart: true\nversion: 1.6.18")
+	slots := p.slots(clients.Access{})
+	p.storeAll(slots, warmItems, warmItemSize)
+	p.use(slots)
+	before := p.pods()
+	seen := p.watch(before)
+
+	start := time.Now()
+	p.patch(`{"image":"docker.io/library/memcached:1.6.38","version":"1.6.38"}`)
+	must(t, walk.Within(t.Context(), 4*time.Minute, "every slot to run the new version", func(context.Context) error {
+		return seen.upgraded("1.6.38")
+	}))
+	cache := p.ready(time.Minute)
+	took := time.Since(start)
+
+	p.same(before, "memcached")
+	if seen.mostDown() > 1 {
+		t.Errorf("%d pods were not ready at a time", seen.mostDown())
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "\n| slot | items kept | seconds until ready again | requests failed | for seconds |\n|---|---|---|---|---|\n")
+	for i, slot := range slots {
+		name := p.slot(i)
+		kept := warmItems - p.missing(slot, warmItems, warmItemSize)
+		if kept != warmItems {
+			t.Errorf("%s kept %d of %d items", name, kept, warmItems)
+		}
+		seen.only(t, name, slot.Failed())
+		fmt.Fprintf(&table, "| %s | %d of %d | %.1f | %d | %.1f |\n", name, kept, warmItems, seen.restart(name).Seconds(), len(slot.Failed()), span(slot.Failed()).Seconds())
+		p.runs(cache.Status.Endpoints[i], slot.Name(), "1.6.38")
+	}
+	t.Logf("1.6.18 → 1.6.38, %s for all:%s", took.Round(100*time.Millisecond), table.String())
+	p.told(before)
+}
+
+// runs fails the test unless status and memcached say that this version runs, with the items of before.
+func (p *production) runs(endpoint cachev1alpha1.MemcachedEndpoint, host, version string) {
+	p.t.Helper()
+	if endpoint.Host != host || endpoint.Items != cachev1alpha1.ItemsWarm || endpoint.Version != version || !endpoint.Ready {
+		p.t.Errorf("status.endpoints says %+v of %s", endpoint, host)
+	}
+	conn, err := clients.Access{Network: p.network}.Open(p.t.Context(), host)
+	must(p.t, err)
+	answer, err := conn.Command("version")
+	must(p.t, err)
+	if answer != "VERSION "+version {
+		p.t.Errorf("memcached in %s says %q", host, answer)
+	}
+	must(p.t, conn.Close())
+}
+
+// told fails the test unless an event tells of each pod.
+func (p *production) told(pods map[string]corev1.Pod) {
+	p.t.Helper()
+	events := kubectl(p.t.Context(), p.t, "get", "events", "-n", p.key.Namespace,
+		"--field-selector", "involvedObject.kind=Memcached,reason=NodeUpdating,involvedObject.name="+p.key.Name, "-o", "jsonpath={.items[*].message}")
+	for name := range pods {
+		contains(p.t, events, name+" is changed in place", "memcached in "+name+" found its items again")
+	}
+}
+
+// span is the time from the first to the last.
+func span(times []time.Time) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	return times[len(times)-1].Sub(times[0])
+}
+
+// timeline is what was seen of the pods of a cache, in the order in which it was.
+type timeline struct {
+	looks chan look
+	seen  []look
+}
+
+// look is one pod as it was at a time.
+type look struct {
+	at   time.Time
+	pod  *corev1.Pod
+	gone bool
+}
+
+// watch sees all that becomes of the pods from now on, until the test ends.
+func (p *production) watch(now map[string]corev1.Pod) *timeline {
+	p.t.Helper()
+	line := &timeline{looks: make(chan look, 1000)}
+	for _, pod := range now {
+		line.seen = append(line.seen, look{at: time.Now(), pod: pod.DeepCopy()})
+	}
+	watcher, err := suite.cluster.Client.Watch(p.t.Context(), &corev1.PodList{}, client.InNamespace(p.key.Namespace), p.labels())
+	must(p.t, err)
+	p.t.Cleanup(watcher.Stop)
+	go func() {
+		for event := range watcher.ResultChan() {
+			if pod, ok := event.Object.(*corev1.Pod); ok {
+				line.looks <- look{at: time.Now(), pod: pod, gone: event.Type == watch.Deleted}
+			}
+		}
+	}()
+	return line
+}
+
+// update takes in what was seen meanwhile.
+func (l *timeline) update() []look {
+	for {
+		select {
+		case next := <-l.looks:
+			l.seen = append(l.seen, next)
+		default:
+			return l.seen
+		}
+	}
+}
+
+// upgraded returns nil once every pod has an image of that tag, and is ready after a restart; or once one of them is gone,
+// which must not be.
+func (l *timeline) upgraded(tag string) error {
+	last := map[string]look{}
+	for _, look := range l.update() {
+		if look.gone {
+			return nil
+		}
+		last[look.pod.Name] = look
+	}
+	for name, look := range last {
+		switch {
+		case !strings.HasSuffix(imageOf(look.pod), ":"+tag):
+			return fmt.Errorf("%s has the image %s", name, imageOf(look.pod))
+		case !isReady(look.pod) || restarts(*look.pod, "memcached") == 0:
+			return fmt.Errorf("%s is restarting", name)
+		}
+	}
+	return nil
+}
+
+func imageOf(pod *corev1.Pod) string {
+	for _, container := range pod.Spec.Containers {
+		if container.Name == "memcached" {
+			return container.Image
+		}
+	}
+	return ""
+}
+
+// mostDown is how many pods were not ready at a time.
+func (l *timeline) mostDown() int {
+	down, most := map[string]bool{}, 0
+	for _, look := range l.update() {
+		delete(down, look.pod.Name)
+		if look.gone || !isReady(look.pod) {
+			down[look.pod.Name] = true
+		}
+		most = max(most, len(down))
+	}
+	return most
+}
+
+// window is when a pod got its new image, and when it was ready again after that.
+func (l *timeline) window(name string) (patched, ready time.Time) {
+	image, down := "", false
+	for _, look := range l.update() {
+		if look.pod.Name != name {
+			continue
+		}
+		if image != "" && imageOf(look.pod) != image {
+			patched = look.at
+		}
+		image = imageOf(look.pod)
+		switch {
+		case patched.IsZero():
+		case !isReady(look.pod):
+			down = true
+		case down:
+			down, ready = false, look.at
+		}
+	}
+	return patched, ready
+}
+
+// restart is how long a pod took from its new image to being ready again.
+func (l *timeline) restart(name string) time.Duration {
+	patched, ready := l.window(name)
+	return ready.Sub(patched)
+}
+
+// only fails the test if requests to a pod have failed at another time than while it restarted.
+func (l *timeline) only(t *testing.T, name string, failed []time.Time) {
+	t.Helper()
+	// What is watched is seen a moment later than it is.
+	const moment = time.Second
+	patched, ready := l.window(name)
+	if patched.IsZero() || ready.IsZero() {
+		t.Errorf("%s was not seen to restart: image at %s, ready at %s", name, patched, ready)
+	}
+	for _, at := range failed {
+		if at.Before(patched.Add(-moment)) || at.After(ready.Add(moment)) {
+			t.Errorf("a request to %s failed at %s, but it restarted from %s to %s", name, at, patched, ready)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/e2e/load"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+)
+
+// What each slot holds while the input is wrong.
+const (
+	wrongItems    = 2000
+	wrongItemSize = 100
+)
+
+// refusals are wrong inputs for a running cache, each with what puts the field right again. A condition has to say what is
+// wrong, and how to mend it.
+var refusals = []struct {
+	what, wrong, right string
+	reason             string
+	says               []string
+}{
+	{
+		"a missing Secret", `{"auth":{"secretName":"nowhere"}}`, `{"auth":{"secretName":"wrong-users"}}`,
+		cachev1alpha1.ReasonSecretNotFound, []string{"spec.auth.secretName", "there is no Secret nowhere in the namespace default", "create it, or name another"},
+	},
+	{
+		"an expired certificate", `{"tls":{"secretName":"wrong-expired"}}`, `{"tls":{"secretName":"wrong-tls"}}`,
+		cachev1alpha1.ReasonInvalidCertificate, []string{"spec.tls", "wrong-expired", "expired at", "renew it"},
+	},
+	{
+		"nine users", `{"auth":{"secretName":"wrong-nine"}}`, `{"auth":{"secretName":"wrong-users"}}`,
+		cachev1alpha1.ReasonInvalidUsers, []string{"spec.auth", "wrong-nine", "names 9, but memcached takes at most 8", "remove some"},
+	},
+	{
+		"a limit that is too small", `{"resources":{"limits":{"memory":"32Mi"}}}`, `{"resources":null}`,
+		cachev1alpha1.ReasonInvalidSizing, []string{"spec.resources.limits.memory", "32Mi cannot hold a cache of 8Mi", "for connections", "Set at least"},
+	},
+	{
+		"an unknown version", `{"version":"1.6.99"}`, `{"version":null}`,
+		cachev1alpha1.ReasonUnknownVersion, []string{"spec.version", "1.6.99 is not known", "1.6.18", "1.6.45", "or name an image"},
+	},
+	{
+		"an argument that fights a field", `{"extraArgs":["-m","64"]}`, `{"extraArgs":null}`,
+		cachev1alpha1.ReasonInvalidArguments, []string{"spec.extraArgs", "-m is set by spec.cacheMemory", "remove it here, and use that field"},
+	},
+}
+
+// refusedInput gives a running cache one wrong input after another.
+func refusedInput(t *testing.T) {
+	authority := newAuthority(t)
+	certificate := certificateFor(t, authority, "wrong", time.Hour)
+	writeSecret(t, "wrong-tls", certificate.Secret())
+	writeSecret(t, "wrong-expired", certificateFor(t, authority, "wrong", -time.Minute).Secret())
+	writeSecret(t, "wrong-users", userLines("app:first"))
+	writeSecret(t, "wrong-nine", userLines("a:1", "b:2", "c:3", "d:4", "e:5", "f:6", "g:7", "h:8", "app:first"))
+	p := produce(t, "wrong", 2, "workload: StatefulSet\ntls:\n  secretName: wrong-tls\nauth:\n  secretName: wrong-users")
+	slots := p.slots(clients.Access{TLS: clientTLS(t, certificate), User: "app", Password: "first"})
+	p.storeAll(slots, wrongItems, wrongItemSize)
+	loads := p.use(slots)
+	before := p.pods()
+
+	for _, refusal := range refusals {
+		p.patch(refusal.wrong)
+		message := p.says(30*time.Second, cachev1alpha1.ConditionDegraded, refusal.reason, refusal.says...)
+		t.Logf("%s: %s: %s", refusal.what, refusal.reason, message)
+		p.complete(slots, wrongItems, wrongItemSize)
+		p.patch(refusal.right)
+		p.ready(30 * time.Second)
+		p.same(before)
+		p.unnoticed(refusal.what, loads...)
+	}
+	for _, l := range loads[1:] {
+		must(t, l.Stop()) // The update stops at this node.
+	}
+	p.stopsAtOne(slots, loads[0])
+}
+
+// stopsAtOne gives the cache an image that cannot be pulled: the update stops at its first node, and is mended by going back.
+func (p *production) stopsAtOne(slots []*clients.Slot, served *load.Load) {
+	p.t.Helper()
+	before := p.pods()
+	p.patch(`{"image":"docker.io/library/memcached:no-such-tag"}`)
+	message := p.says(2*time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonUpdateStuck, p.slot(1), "no-such-tag", "cannot be pulled")
+	p.t.Logf("an image that cannot be pulled: %s", message)
+	p.patch(`{"image":null}`)
+	p.replaced(before[p.slot(1)])
+	p.ready(time.Minute)
+	if missing := p.missing(slots[0], wrongItems, wrongItemSize); missing > 0 {
+		p.t.Errorf("%s lost %d of %d items to an update that did not reach it", slots[0].Name(), missing, wrongItems)
+	}
+	delete(before, p.slot(1))
+	p.same(before)
+	p.unnoticed("an image that cannot be pulled, the other node", served)
+}
+
+// spoiltSecret writes nine users into the very Secret that a cache has, about which nothing is wrong otherwise: they are not
+// taken over, and a condition says so before long.
+func spoiltSecret(t *testing.T) {
+	writeSecret(t, "spoilt-users", userLines("app:first"))
+	p := produce(t, "spoilt", 1, "workload: StatefulSet\nauth:\n  secretName: spoilt-users")
+	slots := p.slots(clients.Access{User: "app", Password: "first"})
+	p.storeAll(slots, wrongItems, wrongItemSize)
+	loads := p.use(slots)
+	before := p.pods()
+
+	start := time.Now()
+	writeSecret(t, "spoilt-users", userLines("a:1", "b:2", "c:3", "d:4", "e:5", "f:6", "g:7", "h:8", "app:first"))
+	message := p.says(2*time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonInvalidUsers, "spoilt-users", "names 9")
+	t.Logf("nine users in the Secret of a cache, after %s: %s", time.Since(start).Round(time.Second), message)
+	writeSecret(t, "spoilt-users", userLines("app:first"))
+	p.ready(time.Minute)
+	p.complete(slots, wrongItems, wrongItemSize)
+	p.same(before)
+	p.unnoticed("nine users in the Secret of a cache", loads...)
+}

@@ -1,0 +1,158 @@
+// Package readiness follows the pods of a cache while they are changed: how few of them were ready at a time, and when
+// which one was not.
+//
+// It looks at every change that the API server tells of, so no moment is missed, however short. A pod that is ending is
+// not ready: Services have taken it out.
+package readiness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Span is a time in which a pod was there and not ready.
+type Span struct {
+	Pod string
+	// From is when it was noticed; To when the pod was ready again or gone, zero if neither has happened yet.
+	From, To time.Time
+}
+
+// Took is how long the span was.
+func (s Span) Took() time.Duration { return s.To.Sub(s.From) }
+
+// Seen is what has happened to the pods.
+type Seen struct {
+	// Least is the number of pods that were ready at the worst time.
+	Least int
+	// Most is the number of pods, ready or not, that were there at a time.
+	Most int
+	// Spans are in the order of their beginnings. A new pod begins with one.
+	Spans []Span
+}
+
+// Watch follows pods until it is stopped.
+type Watch struct {
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+
+	// ready tells of each pod that is there whether it is ready, and open is the index of the span of one that is not.
+	ready map[types.UID]bool
+	open  map[types.UID]int
+	seen  Seen
+	err   error
+}
+
+// Start begins to follow the pods that the options select.
+func Start(ctx context.Context, c client.WithWatch, options ...client.ListOption) (*Watch, error) {
+	var pods corev1.PodList
+	if err := c.List(ctx, &pods, options...); err != nil {
+		return nil, fmt.Errorf("list the pods to follow: %w", err)
+	}
+	w := &Watch{ready: map[types.UID]bool{}, open: map[types.UID]int{}}
+	for i := range pods.Items {
+		w.note(&pods.Items[i], time.Now())
+	}
+	w.seen.Least = w.count()
+	ctx, w.cancel = context.WithCancel(ctx)
+	from := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: pods.ResourceVersion}}
+	events, err := c.Watch(ctx, &corev1.PodList{}, append(slices.Clone(options), from)...)
+	if err != nil {
+		w.cancel()
+		return nil, fmt.Errorf("follow the pods: %w", err)
+	}
+	w.ended.Go(func() { w.follow(ctx, events) })
+	return w, nil
+}
+
+// Stop ends the watch and returns what it has seen. The error says that the API server ended it before, so that something
+// may have been missed.
+func (w *Watch) Stop() (Seen, error) {
+	w.cancel()
+	w.ended.Wait()
+	return w.seen, w.err
+}
+
+func (w *Watch) follow(ctx context.Context, events watch.Interface) {
+	defer events.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event, open := <-events.ResultChan():
+			switch {
+			case ctx.Err() != nil:
+				return
+			case !open:
+				w.err = errors.New("the API server has ended the watch of the pods")
+				return
+			case event.Type == watch.Error:
+				w.err = fmt.Errorf("the API server has ended the watch of the pods: %w", apierrors.FromObject(event.Object))
+				return
+			}
+			w.take(event)
+		}
+	}
+}
+
+func (w *Watch) take(event watch.Event) {
+	pod, ok := event.Object.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	now := time.Now()
+	if event.Type == watch.Deleted {
+		w.closeSpan(pod.UID, now)
+		delete(w.ready, pod.UID)
+	} else {
+		w.note(pod, now)
+	}
+	w.seen.Least = min(w.seen.Least, w.count())
+}
+
+// note takes down how a pod is.
+func (w *Watch) note(pod *corev1.Pod, now time.Time) {
+	ready := isReady(pod)
+	w.ready[pod.UID] = ready
+	w.seen.Most = max(w.seen.Most, len(w.ready))
+	if _, open := w.open[pod.UID]; !ready && !open {
+		w.open[pod.UID] = len(w.seen.Spans)
+		w.seen.Spans = append(w.seen.Spans, Span{Pod: pod.Name, From: now})
+	}
+	if ready {
+		w.closeSpan(pod.UID, now)
+	}
+}
+
+func (w *Watch) closeSpan(pod types.UID, now time.Time) {
+	if i, open := w.open[pod]; open {
+		w.seen.Spans[i].To = now
+		delete(w.open, pod)
+	}
+}
+
+func (w *Watch) count() int {
+	count := 0
+	for _, ready := range w.ready {
+		if ready {
+			count++
+		}
+	}
+	return count
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}

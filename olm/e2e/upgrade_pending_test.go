@@ -1,0 +1,274 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/olm/e2e/readiness"
+	"github.com/example/memcached-operator/olm/e2e/report"
+	"github.com/example/memcached-operator/olm/e2e/route"
+	"github.com/example/memcached-operator/olm/walk"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+)
+
+// Up to this release every cache ran this version of memcached. Later ones have another default.
+const lastWithFirstMemcached, firstMemcached = "0.2.0", "1.6.18"
+
+// Who has caches of v0.2.0 and upgrades keeps them as they are, although this version would make other pods: it says what
+// it would change, and changes it when it is told to, node by node, and only the cache that it was told of.
+func TestAnUpgradeBringsNewMemcachedOnlyWhenReleased(t *testing.T) {
+	ctx := fresh(t)
+	choose(ctx, t, walk.Choice{Version: lastWithFirstMemcached, Channel: "candidate"})
+	u := newUsers(t, lastWithFirstMemcached)
+	for _, step := range stepsFrom(t, lastWithFirstMemcached) {
+		u.upgrade(step)
+	}
+	three, two := inDefault("example-memcached"), inDefault("memcached-sample")
+	waiting := map[types.NamespacedName]*cachev1alpha1.MemcachedPending{}
+	t.Run("each cache says what waits", func(t *testing.T) {
+		for key, size := range map[types.NamespacedName]int{three: 3, two: 2} {
+			waiting[key] = waitPending(ctx, t, key, "image Cold").Status.Pending
+			waitVersion(ctx, t, key, size, firstMemcached)
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	t.Run("kubectl shows it", func(t *testing.T) {
+		fields := strings.Fields(lastLine(kubectl(ctx, t, "get", "memcached", three.Name, "-n", three.Namespace)))
+		if !slices.Contains(fields, "Cold") || !slices.Contains(fields, "True") {
+			t.Errorf("`kubectl get memcached` shows %v", fields)
+		}
+		contains(t, kubectl(ctx, t, "describe", "memcached", three.Name, "-n", three.Namespace), "UpdatePending", waiting[three].ID)
+	})
+	t.Run("a restart of the operator changes nothing", func(t *testing.T) {
+		restartOperator(ctx, t)
+		u.lookedAfter(suite.version)
+		u.untouched("a restart of the operator")
+		if id := waitPending(ctx, t, three, "image Cold").Status.Pending.ID; id != waiting[three].ID {
+			t.Errorf("the change has the id %s now, and had %s", id, waiting[three].ID)
+		}
+	})
+	t.Run("the id of another change lets nothing happen", func(t *testing.T) {
+		u.remember()
+		kubectl(ctx, t, "patch", "memcached", three.Name, "-n", three.Namespace, "--type=merge", "-p", `{"spec":{"updates":{"release":"0123456789"}}}`)
+		must(t, suite.cluster.WaitReadyResource(ctx, cachev1alpha1.GroupVersion.WithKind("Memcached"), three, time.Minute))
+		waitPending(ctx, t, three, "image Cold")
+		step := u.notice()
+		if step.Changed--; !step.Harmless() {
+			t.Errorf("it was noticed: %+v", step)
+		}
+	})
+	must(t, u.load.Stop())
+	before := podsByUID(t, two)
+	t.Run("the command of the condition lets it happen node by node", func(t *testing.T) { releaseByCommand(ctx, t, three, 3, project.DefaultOperand, "image Cold") })
+	asBefore := func(t *testing.T) {
+		if after := podsByUID(t, two); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("pods by UID with their restarts were %v, and are %v", before, after)
+		}
+		for uid := range before {
+			if missing, err := u.caches[uid].Missing(itemsPerPod); err != nil || missing > 0 {
+				t.Errorf("%s lacks %d items: %v", u.caches[uid].Name(), missing, err)
+			}
+		}
+	}
+	t.Run("the other cache still waits and has its items", func(t *testing.T) {
+		waitPending(ctx, t, two, "image Cold")
+		asBefore(t)
+	})
+	t.Run("who names the version that runs keeps it, and nothing waits", func(t *testing.T) {
+		kubectl(ctx, t, "patch", "memcached", two.Name, "-n", two.Namespace, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"version":%q}}`, firstMemcached))
+		waitPending(ctx, t, two)
+		waitVersion(ctx, t, two, 2, firstMemcached)
+		asBefore(t)
+	})
+}
+
+// stepsFrom are the upgrades that lead from a release to the version under test.
+func stepsFrom(t *testing.T, version string) []report.Step {
+	t.Helper()
+	upgrades, err := suite.stage.Graph(t.Context())
+	must(t, err)
+	routes, err := route.Routes(upgrades, []string{walk.CSVName(version)})
+	must(t, err)
+	for _, r := range routes {
+		if !slices.Contains(r.Channels, upgrades.DefaultChannel) {
+			continue
+		}
+		var steps []report.Step
+		for _, edge := range r.Steps {
+			steps = append(steps, report.Step{From: edge.From.Version.String(), To: edge.To.Version.String(), Kind: string(edge.Kind), Stage: stageOf(edge.To.Version.String())})
+		}
+		if n := len(steps); n > 0 && steps[n-1].To == suite.version {
+			return steps
+		}
+	}
+	t.Fatalf("the channel %s does not lead from %s to %s", upgrades.DefaultChannel, version, suite.version)
+	return nil
+}
+
+// waitPending waits until a cache is ready, and says of exactly these changes that they wait: fields with their classes, such
+// as "image Cold".
+func waitPending(ctx context.Context, t *testing.T, key types.NamespacedName, changes ...string) *cachev1alpha1.Memcached {
+	t.Helper()
+	var cache cachev1alpha1.Memcached
+	must(t, walk.Within(ctx, 2*time.Minute, fmt.Sprintf("cache %s to let %v wait", key, changes), func(ctx context.Context) error {
+		if err := suite.cluster.Client.Get(ctx, key, &cache); err != nil {
+			return err
+		}
+		if !meta.IsStatusConditionTrue(cache.Status.Conditions, cachev1alpha1.ConditionReady) {
+			return fmt.Errorf("it is not ready: %+v", cache.Status.Conditions)
+		}
+		var waiting []string
+		if cache.Status.Pending != nil {
+			for _, change := range cache.Status.Pending.Changes {
+				waiting = append(waiting, change.Field+" "+string(change.Class))
+			}
+		}
+		if says := meta.IsStatusConditionTrue(cache.Status.Conditions, cachev1alpha1.ConditionUpdatePending); says != (len(changes) > 0) || !slices.Equal(waiting, changes) {
+			return fmt.Errorf("%v wait, and the condition says %t", waiting, says)
+		}
+		return nil
+	}))
+	return &cache
+}
+
+// releaseCommand is the command in the message of the condition.
+var releaseCommand = regexp.MustCompile(`kubectl patch .*$`)
+
+// releaseByCommand carries out what the condition says, as somebody would who pastes it into a shell, and follows what comes
+// of it: never fewer nodes than size are ready, all are new, and run that version of memcached. The changes are those that wait.
+func releaseByCommand(ctx context.Context, t *testing.T, key types.NamespacedName, size int, version string, changes ...string) {
+	t.Helper()
+	cache := waitPending(ctx, t, key, changes...)
+	before := podsByUID(t, key)
+	pods, err := readiness.Start(ctx, suite.cluster.Client, ofCache(key)...)
+	must(t, err)
+	start := time.Now()
+	command := releaseCommand.FindString(meta.FindStatusCondition(cache.Status.Conditions, cachev1alpha1.ConditionUpdatePending).Message)
+	t.Logf("carrying out: %s", command)
+	run(ctx, t, "sh", "-c", fmt.Sprintf("PATH=%q:$PATH\n%s", filepath.Dir(suite.cluster.KubectlPath), command))
+	waitVersion(ctx, t, key, size, version)
+	seen, err := pods.Stop()
+	must(t, err)
+	t.Logf("%d nodes were replaced within %s; at least %d were ready, at most %d were there", size, time.Since(start).Round(time.Millisecond), seen.Least, seen.Most)
+	if seen.Least < size {
+		t.Errorf("only %d nodes were ready for a time, want %d always", seen.Least, size)
+	}
+	for uid := range podsByUID(t, key) {
+		if _, old := before[uid]; old {
+			t.Errorf("pod %s was there before", uid)
+		}
+	}
+	waitPending(ctx, t, key)
+}
+
+// ofCache selects the pods of a cache.
+func ofCache(key types.NamespacedName) []client.ListOption {
+	return []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "memcached", "app.kubernetes.io/instance": key.Name}}
+}
+
+// cachePods are the pods of a cache that are not ending.
+func cachePods(ctx context.Context, t *testing.T, key types.NamespacedName) []corev1.Pod {
+	t.Helper()
+	var pods corev1.PodList
+	must(t, suite.cluster.Client.List(ctx, &pods, ofCache(key)...))
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+}
+
+// waitVersion waits until a cache is ready with this many nodes that all run a version of memcached, by the cache's status and
+// by what memcached itself says, and no other pod of it is left.
+func waitVersion(ctx context.Context, t *testing.T, key types.NamespacedName, size int, version string) {
+	t.Helper()
+	must(t, walk.Within(ctx, 3*time.Minute, fmt.Sprintf("every node of %s to run memcached %s", key, version), func(ctx context.Context) error {
+		var cache cachev1alpha1.Memcached
+		if err := suite.cluster.Client.Get(ctx, key, &cache); err != nil {
+			return err
+		}
+		ready := meta.FindStatusCondition(cache.Status.Conditions, cachev1alpha1.ConditionReady)
+		if ready == nil || ready.Status != "True" || ready.ObservedGeneration != cache.Generation || len(cache.Status.Endpoints) != size {
+			return fmt.Errorf("%d nodes, and Ready is %+v", len(cache.Status.Endpoints), ready)
+		}
+		for _, node := range cache.Status.Endpoints {
+			if node.Version != version {
+				return fmt.Errorf("the status says that %s runs %q", node.Pod, node.Version)
+			}
+		}
+		var pods corev1.PodList
+		if err := suite.cluster.Client.List(ctx, &pods, ofCache(key)...); err != nil {
+			return err
+		}
+		if len(pods.Items) != size {
+			return fmt.Errorf("there are %d pods of it", len(pods.Items))
+		}
+		for i := range pods.Items {
+			if got, err := memcachedVersion(ctx, &pods.Items[i]); err != nil || got != version {
+				return fmt.Errorf("%s says that it is %q: %w", pods.Items[i].Name, got, err)
+			}
+		}
+		return nil
+	}))
+}
+
+// memcachedVersion asks the memcached of a pod, in plain text.
+func memcachedVersion(ctx context.Context, pod *corev1.Pod) (version string, err error) {
+	address, stop, err := reach(ctx, pod, 11211)
+	if err != nil {
+		return "", err
+	}
+	defer stop()
+	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	err = errors.Join(conn.SetDeadline(time.Now().Add(2*time.Second)), ask(conn, "version"))
+	if err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	return strings.TrimSpace(strings.TrimPrefix(line, "VERSION ")), err
+}
+
+func ask(conn net.Conn, command string) error {
+	_, err := io.WriteString(conn, command+"\r\n")
+	return err
+}
+
+// restartOperator replaces the operator's pod, and waits until another one leads.
+func restartOperator(ctx context.Context, t *testing.T) {
+	t.Helper()
+	pod, err := onlyOperatorPod(ctx)
+	must(t, err)
+	kubectl(ctx, t, "delete", "pod", pod.Name, "-n", walk.Namespace, "--timeout=60s")
+	must(t, walk.Within(ctx, time.Minute, "another pod of the operator", func(ctx context.Context) error {
+		now, err := onlyOperatorPod(ctx)
+		if err == nil && now.UID == pod.UID {
+			err = errors.New("it is still the old one")
+		}
+		return err
+	}))
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}

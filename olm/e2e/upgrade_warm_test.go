@@ -1,0 +1,104 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/olm/e2e/fixture"
+	"github.com/example/memcached-operator/olm/walk"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+)
+
+// otherMemcached is the default of the release that is made up: a version that finds the items of this version's default.
+const otherMemcached = "1.6.38"
+
+// manyItems are stored in every node before the upgrade.
+const manyItems = 20_000
+
+// The release after this one has another default version of memcached, and an agent of its own. Caches with a warm restart
+// get both, node by node, and keep every item. Others keep memcached and their items, and say what waits; those that can
+// have the agent without a loss get it.
+func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
+	ctx := fresh(t)
+	next := releaseWithOtherMemcached(ctx, t)
+	choose(ctx, t, walk.Choice{Version: suite.version, Channel: "candidate"})
+	must(t, suite.cluster.AddCatalog(ctx, nextSource, next.catalog))
+	warm := fillNewCache(ctx, t, "warm", cachev1alpha1.MemcachedSpec{Size: 3, Workload: cachev1alpha1.WorkloadStatefulSet, WarmRestart: true})
+	slots := fillNewCache(ctx, t, "slots", cachev1alpha1.MemcachedSpec{Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet})
+	plain := fillNewCache(ctx, t, "plain", cachev1alpha1.MemcachedSpec{Size: 2, Monitoring: &cachev1alpha1.MemcachedMonitoring{}})
+	all := []*filledCache{warm, slots, plain}
+	traffic := useCaches(t, all)
+
+	must(t, suite.cluster.SetSource(ctx, nextSource))
+	for _, cache := range all {
+		cache.follow(ctx, t)
+	}
+	start := time.Now()
+	approve(ctx, t, next.version)
+	must(t, suite.cluster.WaitOnly(ctx, next.version, 5*time.Minute))
+	upgraded := time.Since(start)
+	waitVersion(ctx, t, warm.key, 3, otherMemcached)
+	done := time.Since(start)
+	waitPending(ctx, t, warm.key)
+	waitPending(ctx, t, slots.key, "image Cold")
+	waitPending(ctx, t, plain.key, "agentImage Cold", "image Cold")
+	slots.waitRestarts(ctx, t, map[string]int32{"agent": 1})
+	must(t, traffic.Stop())
+	for _, cache := range all {
+		cache.sum(t)
+	}
+	t.Logf("OLM had upgraded after %s, and every node of the warm cache ran memcached %s after %s\n%s",
+		upgraded.Round(time.Millisecond), otherMemcached, done.Round(time.Millisecond), table(ctx, t, all))
+
+	t.Run("the warm cache keeps every item", func(t *testing.T) {
+		warm.keptItems(t)
+		warm.keptPods(ctx, t, map[string]int32{"memcached": 1, "agent": 1})
+		warm.oneDownAtATime(t)
+		warm.saysWarm(ctx, t)
+	})
+	t.Run("slots without a warm restart get the agent alone", func(t *testing.T) {
+		slots.keptItems(t)
+		slots.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 1})
+		slots.neverFailed(t)
+	})
+	t.Run("a Deployment is left alone", func(t *testing.T) {
+		plain.keptItems(t)
+		plain.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 0})
+		plain.neverFailed(t)
+	})
+	t.Run("the Deployment is replaced when it is released", func(t *testing.T) {
+		releaseByCommand(ctx, t, plain.key, 2, otherMemcached, "agentImage Cold", "image Cold")
+	})
+}
+
+// releaseWithOtherMemcached makes up the release.
+func releaseWithOtherMemcached(ctx context.Context, t *testing.T) next {
+	t.Helper()
+	version, err := suite.stage.After(1)
+	must(t, err)
+	image, err := suite.stage.Digest(ctx, project.OperandRepository+":"+otherMemcached)
+	must(t, err)
+	operator, err := suite.stage.Operator(ctx, "other-memcached")
+	must(t, err)
+	memcached := project.Operand{Version: otherMemcached, Image: image}
+	bundle, err := suite.stage.Release(ctx, version, func(csv *operatorsv1alpha1.ClusterServiceVersion) {
+		manager := &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
+		manager.Image = operator
+		for name, value := range map[string]string{memcached.Env(): image, project.DefaultOperandEnv: otherMemcached, project.AgentEnv: operator} {
+			manager.Env = append(slices.DeleteFunc(manager.Env, func(e corev1.EnvVar) bool { return e.Name == name }), corev1.EnvVar{Name: name, Value: value})
+		}
+		csv.Spec.RelatedImages = append(csv.Spec.RelatedImages, operatorsv1alpha1.RelatedImage{Name: memcached.RelatedName(), Image: image})
+	})
+	must(t, err)
+	catalog, err := suite.stage.Publish(ctx, "other-memcached", fixture.Head(bundle))
+	must(t, err)
+	return next{version: version, catalog: catalog}
+}
