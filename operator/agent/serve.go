@@ -19,9 +19,9 @@ import (
 	"github.com/example/memcached-operator/operator/agent/state"
 )
 
-// scrapeTimeout is how long memcached may take for each of the exporter's questions. It is below the 10 seconds that
-// Prometheus waits for all of them.
-const scrapeTimeout = 4 * time.Second
+// scrapeTimeout is how long memcached may take for each of the exporter's questions. It asks up to two before it gives up,
+// and Prometheus waits 10 seconds for the whole scrape.
+const scrapeTimeout = 2 * time.Second
 
 // register registers what is collected at each scrape.
 func register(registry *prometheus.Registry, history *starts.History, dialer *connection.Dialer, memcached string, logger *slog.Logger) error {

@@ -14,9 +14,9 @@ import (
 )
 
 // absent deletes the object that reference names if it belongs to owner. Anything else of that name is none of our
-// business, and so is what the cache does not know.
+// business.
 func (a *Applier) absent(ctx context.Context, owner client.Object, reference scope.Reference, result *Result) error {
-	object, err := a.metadataOf(reference)
+	object, err := a.empty(reference)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (a *Applier) absent(ctx context.Context, owner client.Object, reference sco
 		if apierrors.IsNotFound(err) || a.kindIsGone(reference, err) {
 			return nil
 		}
-		return fmt.Errorf("read %s %s from the cache: %w", reference.Kind, key, err)
+		return fmt.Errorf("read %s %s: %w", reference.Kind, key, err)
 	}
 	if !metav1.IsControlledBy(object, owner) || !object.GetDeletionTimestamp().IsZero() {
 		return nil
@@ -48,15 +48,4 @@ func (a *Applier) absent(ctx context.Context, owner client.Object, reference sco
 	}
 	result.Changes = append(result.Changes, Change{Action: Deleted, Object: reference})
 	return nil
-}
-
-// metadataOf returns an empty object that metadata can be read into from the caches. Of a kind that is not in the scheme,
-// they hold nothing else.
-func (a *Applier) metadataOf(reference scope.Reference) (client.Object, error) {
-	if a.scheme.Recognizes(reference.GroupVersionKind) {
-		return a.empty(reference)
-	}
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(reference.GroupVersionKind)
-	return object, nil
 }
