@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,57 +21,21 @@ func defaultArguments() Arguments {
 	}
 }
 
-// long names of the options that have a field, as in memcached's --help.
-var long = map[string]string{
-	"--memory-limit":       "-m",
-	"--conn-limit":         "-c",
-	"--max-item-size":      "-I",
-	"--threads":            "-t",
-	"--port":               "-p",
-	"--slab-min-size":      "-n",
-	"--slab-growth-factor": "-f",
-	"--disable-cas":        "-C",
-	"--memory-file":        "-e",
-	"--enable-ssl":         "-Z",
-	"--auth-file":          "-Y",
-	"--extended":           "-o",
-}
-
-// alone are the options of memcached that take no value.
-const alone = "ACFLMSVWXZdhikrv"
-
 // ParseArguments reads memcached's arguments. The error names the first one that cannot be understood.
 func ParseArguments(arguments []string) (Arguments, error) {
 	a := defaultArguments()
-	for i := 0; i < len(arguments); i++ {
-		option, value, hasValue := split(arguments[i])
-		if _, known := setters[option]; known && !hasValue {
-			if i++; i == len(arguments) {
-				return a, fmt.Errorf("memcached's argument %s has no value", option)
-			}
-			value = arguments[i]
-		}
-		if err := a.set(option, value, arguments[i]); err != nil {
-			return a, fmt.Errorf("memcached's argument %s: %w", option, err)
+	options, err := Options(arguments)
+	if err != nil {
+		return a, err
+	}
+	for _, option := range options {
+		if err := a.set(option); err != nil {
+			return a, fmt.Errorf("memcached's argument %s: %w", option.Name, err)
 		}
 	}
 	slices.Sort(a.SlabOptions)
 	slices.Sort(a.TLSOptions)
 	return a, nil
-}
-
-// split takes apart "-m64", "--memory-limit=64" and the like. The option of a long name that has a field is the short one.
-func split(argument string) (option, value string, hasValue bool) {
-	if name, value, found := strings.Cut(argument, "="); strings.HasPrefix(argument, "--") {
-		if short, known := long[name]; known {
-			return short, value, found
-		}
-		return argument, "", true
-	}
-	if len(argument) > 2 && argument[0] == '-' && !strings.ContainsRune(alone, rune(argument[1])) {
-		return argument[:2], argument[2:], true
-	}
-	return argument, "", false
 }
 
 // setters are the options with a value that have a field.
@@ -87,18 +52,23 @@ var setters = map[string]func(*Arguments, string) error{
 	"-o": func(a *Arguments, v string) error { a.extended(v); return nil },
 }
 
-// set takes over one option; those without a field are kept as they were written.
-func (a *Arguments) set(option, value, written string) error {
-	switch option {
-	case "-C":
+// set takes over one option; those without a field are kept by their short names.
+func (a *Arguments) set(option Option) error {
+	setter, known := setters[option.Name]
+	switch {
+	case option.Name == "-C":
 		a.NoCAS = true
-	case "-Z":
+	case option.Name == "-Z":
 		a.TLS = true
+	case known && option.Value == "":
+		return errors.New("it has no value")
+	case known:
+		return setter(a, option.Value)
 	default:
-		if setter, known := setters[option]; known {
-			return setter(a, value)
+		a.Other = append(a.Other, option.Name)
+		if option.Value != "" {
+			a.Other = append(a.Other, option.Value)
 		}
-		a.Other = append(a.Other, written)
 	}
 	return nil
 }

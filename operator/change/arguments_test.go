@@ -36,9 +36,9 @@ func TestParseArguments(t *testing.T) {
 			},
 		},
 		"options without a field": {
-			[]string{"-v", "-vv", "-R", "100", "--disable-dumping", "-l", "0.0.0.0"},
+			[]string{"-v", "-vv", "-R100", "--disable-dumping", "-l", "0.0.0.0", "--from-the-future"},
 			func(a *change.Arguments) {
-				a.Other = []string{"-v", "-vv", "-R", "100", "--disable-dumping", "-l", "0.0.0.0"}
+				a.Other = []string{"-v", "-v", "-v", "-R", "100", "-X", "-l", "0.0.0.0", "--from-the-future"}
 			},
 		},
 	} {
@@ -58,12 +58,13 @@ func TestParseArguments(t *testing.T) {
 
 func TestParseArgumentsRefuses(t *testing.T) {
 	for want, arguments := range map[string][]string{
-		`memcached's argument -m has no value`:                                       {"-c", "1", "-m"},
-		`memcached's argument -m: "=64" is not a whole number`:                       {"-m=64"},
-		`memcached's argument -c: "99999999999" is not a whole number, or too large`: {"-c", "99999999999"},
-		`memcached's argument -I: "1g" is not a size in bytes, nor one with k or m`:  {"-I", "1g"},
-		`memcached's argument -I: "" is not a size in bytes, nor one with k or m`:    {"-I", ""},
-		`memcached's argument -t: "four" is not a whole number, or too large`:        {"--threads=four"},
+		`memcached's argument -m: it has no value`:                                                  {"-c", "1", "-m"},
+		`memcached's argument -I: it has no value`:                                                  {"-I", ""},
+		`"64" is not an option of memcached: write each option and each value as a word of its own`: {"-v", "64"},
+		`memcached's argument -m: "=64" is not a whole number`:                                      {"-m=64"},
+		`memcached's argument -c: "99999999999" is not a whole number, or too large`:                {"-c", "99999999999"},
+		`memcached's argument -I: "1g" is not a size in bytes, nor one with k or m`:                 {"-I", "1g"},
+		`memcached's argument -t: "four" is not a whole number, or too large`:                       {"--threads=four"},
 	} {
 		if got, err := change.ParseArguments(arguments); err == nil || err.Error() != want {
 			t.Errorf("%q gives %+v and %v, want %s", arguments, got, err, want)

@@ -7,9 +7,52 @@ import (
 	"strings"
 )
 
+// long names of memcached's options, as in its --help (1.6.18 to 1.6.45).
+var long = map[string]string{
+	"--auth-file":          "-Y",
+	"--conn-limit":         "-c",
+	"--daemon":             "-d",
+	"--disable-cas":        "-C",
+	"--disable-dumping":    "-X",
+	"--disable-evictions":  "-M",
+	"--disable-flush-all":  "-F",
+	"--disable-watch":      "-W",
+	"--enable-coredumps":   "-r",
+	"--enable-largepages":  "-L",
+	"--enable-sasl":        "-S",
+	"--enable-shutdown":    "-A",
+	"--enable-ssl":         "-Z",
+	"--extended":           "-o",
+	"--help":               "-h",
+	"--license":            "-i",
+	"--listen":             "-l",
+	"--listen-backlog":     "-b",
+	"--lock-memory":        "-k",
+	"--max-item-size":      "-I",
+	"--max-reqs-per-event": "-R",
+	"--memory-file":        "-e",
+	"--memory-limit":       "-m",
+	"--napi-ids":           "-N",
+	"--pidfile":            "-P",
+	"--port":               "-p",
+	"--protocol":           "-B",
+	"--slab-growth-factor": "-f",
+	"--slab-min-size":      "-n",
+	"--threads":            "-t",
+	"--udp-port":           "-U",
+	"--unix-mask":          "-a",
+	"--unix-socket":        "-s",
+	"--user":               "-u",
+	"--verbose":            "-v",
+	"--version":            "-V",
+}
+
+// alone are the options of memcached that take no value.
+const alone = "ACFLMSVWXZdhikrv"
+
 // Option is one of memcached's options, as getopt would take it.
 type Option struct {
-	// Name is the short name, for example "-m", or a long one that has no short name here, for example "--max-reqs-per-event".
+	// Name is the short name, for example "-m", or a long one that memcached is not known to have.
 	Name string
 	// Value is empty for an option that takes none.
 	Value string

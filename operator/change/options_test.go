@@ -22,8 +22,10 @@ func TestOptionsAreTakenApartAsMemcachedDoes(t *testing.T) {
 		"--memory-limit 64":      {{Name: "-m", Value: "64", Written: "--memory-limit"}},
 		"--memory-l 64 -v":       {{Name: "-m", Value: "64", Written: "--memory-l"}, {Name: "-v", Written: "-v"}},
 		"--enable-ssl -v":        {{Name: "-Z", Written: "--enable-ssl"}, {Name: "-v", Written: "-v"}},
-		"--max-reqs-per-event 9": {{Name: "--max-reqs-per-event", Value: "9", Written: "--max-reqs-per-event"}},
-		"--lock-memory -R 9":     {{Name: "--lock-memory", Written: "--lock-memory"}, {Name: "-R", Value: "9", Written: "-R"}},
+		"--max-reqs-per-event 9": {{Name: "-R", Value: "9", Written: "--max-reqs-per-event"}},
+		"--lock-memory -R 9":     {{Name: "-k", Written: "--lock-memory"}, {Name: "-R", Value: "9", Written: "-R"}},
+		"--from-the-future 9":    {{Name: "--from-the-future", Value: "9", Written: "--from-the-future"}},
+		"--daem":                 {{Name: "-d", Written: "--daem"}},
 		"-o a,b":                 {{Name: "-o", Value: "a,b", Written: "-o"}},
 		"-m":                     {{Name: "-m", Written: "-m"}},
 	} {

@@ -90,7 +90,7 @@ func (q Question) asked(wanted *Template) change.Class {
 // released tells whether the change to the wanted template may be made although items are lost.
 func (q Question) released(wanted *Template) bool {
 	updates := q.Spec.Updates
-	return updates != nil && (updates.Policy == v1alpha1.UpdateAutomatic || updates.Release == ID(wanted))
+	return updates != nil && (updates.Policy == v1alpha1.UpdateAutomatic || updates.Release != "" && updates.Release == ID(wanted))
 }
 
 // milder returns the template that has most of what is wanted and loses no item.

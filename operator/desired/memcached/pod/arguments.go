@@ -69,8 +69,8 @@ var owned = map[string]string{
 }
 
 // checkExtra refuses extra arguments that fight with a field or with the operator.
-func checkExtra(extra []string) error {
-	options, err := change.Options(extra)
+func checkExtra(spec v1alpha1.MemcachedSpec) error {
+	options, err := change.Options(spec.ExtraArgs)
 	if err != nil {
 		return fmt.Errorf("spec.extraArgs: %w", err)
 	}
@@ -84,6 +84,9 @@ func checkExtra(extra []string) error {
 		}
 		if name == "-o" && strings.Contains(","+option.Value, ",ssl_") {
 			return fmt.Errorf("spec.extraArgs: options of TLS are set by spec.tls: remove %s %s", option.Written, option.Value)
+		}
+		if name == "-o" && spec.WarmRestart && strings.Contains(","+option.Value, ",ext_") {
+			return fmt.Errorf("spec.extraArgs: memcached cannot keep items on disk with spec.warmRestart: remove %s %s, or warmRestart", option.Written, option.Value)
 		}
 	}
 	return nil

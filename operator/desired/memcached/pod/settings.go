@@ -51,7 +51,7 @@ func settle(r Request) (settings, error) {
 	if s.arguments, err = arrange(r.Spec, s.resources); err != nil {
 		return s, err
 	}
-	if err := checkExtra(r.Spec.ExtraArgs); err != nil {
+	if err := checkExtra(r.Spec); err != nil {
 		return s, outcome.Terminal(v1alpha1.ReasonInvalidArguments, err)
 	}
 	if NeedsAgent(r.Spec) && r.Images.Agent == "" {

@@ -148,11 +148,17 @@ func TestArgumentsThatFightAFieldAreRefused(t *testing.T) {
 		"-l 127.0.0.1":                 "probes and clients need every address",
 		"-d":                           "a container ends with its first process",
 		"-u root":                      "the pod says as which user memcached runs",
+		"--daemon":                     "a container ends with its first process",
+		"--listen=127.0.0.1":           "probes and clients need every address",
+		"--enable-sasl":                "spec.auth",
+		"-o modern,ext_path=/x:1g":     "cannot keep items on disk",
 		"x":                            "is not an option of memcached",
 		"-o slab_reassign -- -v":       "is not an option of memcached",
 		"-o no_lru_crawler -vv -R 100": "",
 	} {
-		_, err := pod.Template(request(v1alpha1.MemcachedSpec{ExtraArgs: strings.Fields(written)}))
+		_, err := pod.Template(request(v1alpha1.MemcachedSpec{
+			Workload: v1alpha1.WorkloadStatefulSet, WarmRestart: true, ExtraArgs: strings.Fields(written),
+		}))
 		_, reason := outcome.Describe(err)
 		switch {
 		case says == "" && err != nil:
