@@ -44,35 +44,85 @@ func secured(t *testing.T) {
 // hungUp is how a client sees that the server has ended the connection; that nothing answers in time is something else.
 const hungUp = "EOF|connection reset by peer|broken pipe"
 
-// refuses tries every way that must not work, after the one that must.
+// attempt is a way to use a cache.
+type attempt struct {
+	change func(*clients.Access) // What it does otherwise than who may.
+	says   string                // A regular expression for the refusal; empty if it has to work.
+}
+
+// refuses tries every way that must not work.
 func (p *production) refuses(good clients.Access, first *clients.Certificate) {
-	t := p.t
-	t.Helper()
-	other := certificateFor(t, newAuthority(t), p.key.Name, time.Hour)
-	for name, test := range map[string]struct {
-		change func(*clients.Access)
-		says   string // A regular expression.
-	}{
+	p.t.Helper()
+	other := certificateFor(p.t, newAuthority(p.t), p.key.Name, time.Hour)
+	p.attempts(good, first, map[string]attempt{
 		"plain text": {func(a *clients.Access) { a.TLS = nil }, hungUp},
 		// memcached says so and hangs up: a client that is just writing hears of the latter alone.
 		"no client certificate":       {func(a *clients.Access) { a.TLS.Certificates = nil }, "certificate required|" + hungUp},
-		"a certificate of another CA": {func(a *clients.Access) { a.TLS.Certificates = clientTLS(t, other).Certificates }, "unknown certificate authority|" + hungUp},
+		"a certificate of another CA": {showing(clientTLS(p.t, other)), "unknown certificate authority|" + hungUp},
 		"a wrong password":            {func(a *clients.Access) { a.Password = "second" }, "authentication failure"},
 		"an unknown user":             {func(a *clients.Access) { a.User = "nobody" }, "authentication failure"},
 		"nobody":                      {func(a *clients.Access) { a.User = "" }, "CLIENT_ERROR"},
-	} {
+	})
+}
+
+// showing is for who shows the client certificate of another configuration.
+func showing(config *tls.Config) func(*clients.Access) {
+	return func(a *clients.Access) { a.TLS.Certificates = config.Certificates }
+}
+
+// attempts tries ways to use the cache, at each node, each after the one that must work.
+func (p *production) attempts(good clients.Access, certificate *clients.Certificate, attempts map[string]attempt) {
+	t := p.t
+	t.Helper()
+	for name, attempt := range attempts {
 		for _, host := range p.hosts() {
 			access := good
-			access.TLS = clientTLS(t, first)
+			access.TLS = clientTLS(t, certificate)
 			if err := storeOne(t.Context(), access, host); err != nil {
 				t.Errorf("%s refuses who may: %v", host, err)
 			}
-			test.change(&access)
-			if err := storeOne(t.Context(), access, host); err == nil || !regexp.MustCompile(test.says).MatchString(err.Error()) {
-				t.Errorf("%s and %s: %v, want %q", host, name, err, test.says)
+			attempt.change(&access)
+			err := storeOne(t.Context(), access, host)
+			switch {
+			case attempt.says == "" && err != nil:
+				t.Errorf("%s and %s: %v", host, name, err)
+			case attempt.says != "" && (err == nil || !regexp.MustCompile(attempt.says).MatchString(err.Error())):
+				t.Errorf("%s and %s: %v, want %q", host, name, err, attempt.says)
 			}
 		}
 	}
+}
+
+// Where clients need not show a certificate, one that they show is looked at; and the CA is replaced while the cache is used.
+func optionallyCertified(t *testing.T) {
+	first := certificateFor(t, newAuthority(t), "optional", time.Hour)
+	writeSecret(t, "optional-tls", first.Secret())
+	p := produce(t, "optional", 1, "workload: StatefulSet\ntls:\n  secretName: optional-tls\n  clientCertificates: Optional")
+	access := clients.Access{Network: p.network, TLS: clientTLS(t, first)}
+	second := certificateFor(t, newAuthority(t), "optional", 2*time.Hour)
+	attempts := map[string]attempt{
+		"plain text":                  {func(a *clients.Access) { a.TLS = nil }, hungUp},
+		"no client certificate":       {func(a *clients.Access) { a.TLS.Certificates = nil }, ""},
+		"a certificate of another CA": {showing(clientTLS(t, second)), "unknown certificate authority|" + hungUp},
+	}
+	t.Run("who shows no certificate is let in, who shows a wrong one is not", func(t *testing.T) { p.in(t).attempts(access, first, attempts) })
+	t.Run("the CA is replaced", func(t *testing.T) {
+		p := p.in(t)
+		before := p.pods()
+		conn, err := access.Open(t.Context(), p.hosts()[0])
+		must(t, err)
+		open := p.ask(conn)
+		writeSecret(t, "optional-tls", second.Secret())
+		access.TLS = clientTLS(t, second)
+		must(t, walk.Within(t.Context(), takeover, "a client of the new CA to be let in", func(ctx context.Context) error {
+			return storeOne(ctx, access, p.hosts()[0])
+		}))
+		p.unnoticed("a connection from before", open)
+		p.same(before)
+		p.measured()
+		delete(attempts, "a certificate of another CA") // memcached goes on trusting the CA before.
+		p.attempts(access, second, attempts)
+	})
 }
 
 // storeOne stores an item on a new connection.

@@ -38,6 +38,7 @@ func TestProduction(t *testing.T) {
 			"memcached is upgraded warm":              upgradedWarm,
 			"memory is resized live":                  resizedLive,
 			"TLS and users":                           secured,
+			"certificates that clients need not show": optionallyCertified,
 			"a deleted pod comes back to its slot":    cameBack,
 			"wrong input loses nothing":               refusedInput,
 			"a Secret that is spoilt is noticed":      spoiltSecret,

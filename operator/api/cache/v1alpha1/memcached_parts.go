@@ -72,7 +72,7 @@ type MemcachedTLS struct {
 	// SecretName is the name of the Secret of the same namespace with the certificate (tls.crt), its key (tls.key) and the
 	// CA that signed it (ca.crt), as cert-manager makes it. The certificate has to be for <name>-nodes.<namespace>.svc, and
 	// for *.<name>-nodes.<namespace>.svc if clients use the names of slots. A new certificate is taken over while memcached
-	// runs.
+	// runs. So is a new CA; memcached goes on trusting the one before until it restarts.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
