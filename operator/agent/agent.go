@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/example/memcached-operator/operator/agent/access"
 	"github.com/example/memcached-operator/operator/agent/bridge"
@@ -25,8 +26,15 @@ import (
 	"github.com/example/memcached-operator/operator/agent/starts"
 )
 
-// shutdownTimeout is how long requests that are being answered may take to end.
-const shutdownTimeout = 5 * time.Second
+const (
+	// shutdownTimeout is how long requests that are being answered may take to end.
+	shutdownTimeout = 5 * time.Second
+
+	// headerTimeout, and requestTimeout for the rest and for the answer, are how long a client of the agent may take, which
+	// can be anybody. A scrape takes up to 10 seconds.
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 30 * time.Second
+)
 
 // Run runs the agent until ctx ends, and logs to stderr. It returns flag.ErrHelp after it printed what --help asked for.
 func Run(ctx context.Context, arguments []string, stderr io.Writer) error {
@@ -50,32 +58,29 @@ func Run(ctx context.Context, arguments []string, stderr io.Writer) error {
 
 // agent is everything that runs.
 type agent struct {
-	options  options
-	logger   *slog.Logger
-	dialer   *connection.Dialer
-	bridge   *bridge.Bridge
-	canary   *canary.Canary
-	history  *starts.History
-	reloads  *reload.Loop
-	memory   *memory.Loop
-	ratio    hitratio.Window
-	now      func() time.Time
-	listener net.Listener
-	server   *http.Server
+	options   options
+	logger    *slog.Logger
+	dialer    *connection.Dialer
+	bridge    *bridge.Bridge
+	canary    *canary.Canary
+	history   *starts.History
+	reloads   *reload.Loop
+	memory    *memory.Loop
+	ratio     hitratio.Window
+	now       func() time.Time
+	listener  net.Listener
+	server    *http.Server
+	questions singleflight.Group // Of requests, to memcached.
 }
 
 // wire puts the parts together. The two listeners are open when it returns, and nothing runs.
 func wire(o options, logger *slog.Logger) (*agent, error) {
-	certificates, err := o.certificates.Read()
-	if err != nil {
-		return nil, err
+	a := &agent{
+		options: o, logger: logger, now: time.Now, dialer: connection.New(o.memcached, o.certificates.Unread(), &access.Users{}),
 	}
-	users, err := access.ReadUsers(o.users)
-	if err != nil {
-		return nil, err
-	}
-	a := &agent{options: o, logger: logger, dialer: connection.New(o.memcached, certificates, users), now: time.Now}
+	_ = a.read() // It is tried again, and told, when the agent runs.
 	registry := prometheus.NewRegistry()
+	var err error
 	if a.canary, err = canary.New(a.dialer, o.name, registry); err != nil {
 		return nil, err
 	}
@@ -89,13 +94,16 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 	if a.bridge, err = bridge.Listen(o.directory, a.dialer, logger); err != nil {
 		return nil, err
 	}
-	if err := register(registry, a.history, a.dialer, a.bridge.Address(), logger); err != nil {
+	if err := register(registry, a.history, a.dialer, a.bridge, logger); err != nil {
 		return nil, err
 	}
 	if a.listener, err = net.Listen("tcp", o.bind); err != nil {
 		return nil, fmt.Errorf("listen on --bind-address: %w", err)
 	}
-	a.server = &http.Server{Handler: a.handler(registry), ReadHeaderTimeout: 5 * time.Second}
+	a.server = &http.Server{
+		Handler:           a.handler(registry),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: requestTimeout,
+	}
 	return a, nil
 }
 
@@ -128,11 +136,7 @@ func (a *agent) run(ctx context.Context) error {
 			cancel(err)
 		}
 	})
-	parts.Go(func() { a.reloads.Run(ctx) })
-	if a.memory.File != "" {
-		parts.Go(func() { a.memory.Run(ctx) })
-	}
-	parts.Go(func() { a.observe(ctx) })
+	parts.Go(func() { a.tend(ctx) })
 	parts.Go(func() {
 		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
 			cancel(fmt.Errorf("serve metrics and probes: %w", err))

@@ -25,11 +25,18 @@ import (
 // start runs the agent and returns its address, and what ends it and waits for that.
 func start(t *testing.T, arguments ...string) (url string, stop func()) {
 	t.Helper()
+	return startTo(t, t.Output(), arguments...)
+}
+
+// startTo is start with a log to read. Of what is given twice, arguments count.
+func startTo(t *testing.T, log io.Writer, arguments ...string) (url string, stop func()) {
+	t.Helper()
 	address := agenttesting.FreeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Run(ctx, append(arguments, "--bind-address", address, "--name=pod", "--reload-interval=100ms", "--interval=1s"), t.Output())
+		usual := []string{"--bind-address", address, "--name=pod", "--reload-interval=100ms", "--interval=1s"}
+		ended <- Run(ctx, append(usual, arguments...), log)
 	}()
 	stopped := false
 	stop = func() {

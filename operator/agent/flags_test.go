@@ -27,8 +27,6 @@ func TestMistakesAreExplainedInOneLine(t *testing.T) {
 		"too many looks":                   {[]string{"--interval=1ms"}, "at least 1s"},
 		"too many looks at files":          {[]string{"--reload-interval=1ms"}, "at least 100ms"},
 		"no time":                          {[]string{"--probe-timeout=0"}, "no time to answer"},
-		"a CA that is not there":           {[]string{"--tls-ca=/nowhere/ca.crt", "--tls-server-name=a"}, "/nowhere/ca.crt"},
-		"users that are not there":         {[]string{"--users-file=/nowhere/users"}, "/nowhere/users"},
 		"an address that is no one's":      {[]string{"--bind-address=192.0.2.1:0"}, "listen on --bind-address"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/memcached_exporter/pkg/exporter"
 
+	"github.com/example/memcached-operator/operator/agent/bridge"
 	"github.com/example/memcached-operator/operator/agent/connection"
 	"github.com/example/memcached-operator/operator/agent/starts"
 	"github.com/example/memcached-operator/operator/agent/state"
@@ -24,9 +25,9 @@ import (
 const scrapeTimeout = 2 * time.Second
 
 // register registers what is collected at each scrape.
-func register(registry *prometheus.Registry, history *starts.History, dialer *connection.Dialer, memcached string, logger *slog.Logger) error {
+func register(registry *prometheus.Registry, history *starts.History, dialer *connection.Dialer, way *bridge.Bridge, logger *slog.Logger) error {
 	for _, collector := range []prometheus.Collector{
-		exporter.New(memcached, scrapeTimeout, kitLogger(logger), nil),
+		bridged{exporter.New(way.Address(), scrapeTimeout, kitLogger(logger), nil), way},
 		history,
 		&servedCertificate{dialer: dialer},
 		collectors.NewGoCollector(),
@@ -37,6 +38,17 @@ func register(registry *prometheus.Registry, history *starts.History, dialer *co
 		}
 	}
 	return nil
+}
+
+// bridged is the exporter, which makes a connection at each scrape and never closes it.
+type bridged struct {
+	prometheus.Collector
+	way *bridge.Bridge
+}
+
+// Collect implements prometheus.Collector.
+func (b bridged) Collect(collected chan<- prometheus.Metric) {
+	b.way.Lend(func() { b.Collector.Collect(collected) })
 }
 
 // kitLogger passes on what the exporter logs. Only its errors are worth a line: it also notes, at every scrape, each
@@ -90,32 +102,51 @@ func (s *servedCertificate) Collect(collected chan<- prometheus.Metric) {
 
 // handler serves metrics, probes and the state.
 func (a *agent) handler(registry *prometheus.Registry) http.Handler {
-	mux, timeout := http.NewServeMux(), a.options.probeTimeout
+	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(a.logger.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4,
 	}))
-	mux.Handle("GET /healthz", probe(timeout, func(context.Context) error { return nil }))
-	mux.Handle("GET /livez", probe(timeout, a.dialer.Alive))
-	mux.Handle("GET /readyz", probe(timeout, func(ctx context.Context) error {
-		conn, err := a.dialer.Dial(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		_, err = conn.Version(ctx)
+	mux.Handle("GET /healthz", probe(func(*http.Request) error { return nil }))
+	mux.Handle("GET /livez", probe(func(r *http.Request) error {
+		_, err := a.together(r, func(ctx context.Context) (any, error) { return nil, a.dialer.Alive(ctx) })
+		return err
+	}))
+	mux.Handle("GET /readyz", probe(func(r *http.Request) error {
+		_, err := a.together(r, func(ctx context.Context) (any, error) { return nil, a.ready(ctx) })
 		return err
 	}))
 	mux.HandleFunc("GET "+state.Path, a.serveState)
 	return mux
 }
 
-// probe answers 200 if check has no error, else 503 and the error, which the kubelet shows in an event.
-func probe(timeout time.Duration, check func(context.Context) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), timeout)
+// together asks memcached once for all requests of a kind that come while it is asked. Anybody can send requests: so however
+// many come, they take one of memcached's connections for each kind, and no probe waits behind those of others.
+func (a *agent) together(r *http.Request, ask func(context.Context) (any, error)) (any, error) {
+	answer, err, _ := a.questions.Do(r.Pattern, func() (any, error) {
+		// The others still wait when the first of them hangs up.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), a.options.probeTimeout)
 		defer cancel()
+		return ask(ctx)
+	})
+	return answer, err
+}
+
+// ready says why memcached does not let the agent in, or does not answer it, if so.
+func (a *agent) ready(ctx context.Context) error {
+	conn, err := a.dialer.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = conn.Version(ctx)
+	return err
+}
+
+// probe answers 200 if check has no error, else 503 and the error, which the kubelet shows in an event.
+func probe(check func(*http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		if err := check(ctx); err != nil {
+		if err := check(r); err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = fmt.Fprintln(w, err) // Who hung up needs no answer.
 			return

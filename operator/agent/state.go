@@ -15,9 +15,7 @@ import (
 
 // serveState answers with the state of now, or 503 and why memcached does not tell it.
 func (a *agent) serveState(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), a.options.probeTimeout)
-	defer cancel()
-	s, err := a.state(ctx)
+	s, err := a.together(r, func(ctx context.Context) (any, error) { return a.state(ctx) })
 	if err != nil {
 		http.Error(w, state.Brief(err), http.StatusServiceUnavailable)
 		return

@@ -82,9 +82,10 @@ func TestTheStateIsThatOfMemcached(t *testing.T) {
 			fmt.Fprintf(&sets, "set key-%d 0 0 5 noreply\r\nvalue\r\n", i)
 		}
 		exchange(t, server.Address, sets.String()+strings.Repeat("get key-1\r\n", 3)+"get nothing\r\n")
-		s = tells(t, url, "the hit ratio", func(s state.State) bool { return s.HitRatio != nil })
-		if *s.HitRatio != 0.75 || s.Misses < 1 || s.Hits < 3 {
-			t.Errorf("of three hits and a miss it tells %v, %+v", *s.HitRatio, s)
+		// Memcached takes turns, so a look may have come after the hits and before the miss.
+		s = tells(t, url, "the hit ratio of three hits and a miss", func(s state.State) bool { return s.HitRatio != nil && *s.HitRatio == 0.75 })
+		if s.Misses < 1 || s.Hits < 3 {
+			t.Errorf("of three hits and a miss it tells %+v", s)
 		}
 
 		if err := os.WriteFile(file, []byte("80"), 0o600); err != nil {

@@ -77,6 +77,15 @@ func (f CertificateFiles) ReadFrom(open func(path string) ([]byte, error)) (*Cer
 	return c, nil
 }
 
+// Unread returns what is known before the files can be read: whether memcached speaks TLS. It trusts no certificate.
+func (f CertificateFiles) Unread() *Certificates {
+	c := &Certificates{}
+	if f.CA != "" {
+		c.config = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: f.ServerName, MinVersion: tls.VersionTLS12}
+	}
+	return c
+}
+
 // reader reads files and remembers all that it read in a hash. An empty path stands for no file, and reads as nil.
 type reader struct {
 	open func(path string) ([]byte, error)

@@ -23,6 +23,10 @@ type Bridge struct {
 	listener net.Listener
 	dialer   *connection.Dialer
 	logger   *slog.Logger
+
+	lent  sync.Mutex // While somebody uses the bridge.
+	mutex sync.Mutex // Of what follows.
+	ends  map[net.Conn]context.CancelFunc
 }
 
 // Listen opens the socket in directory, which should be private to this process's user. It has no client before Serve.
@@ -40,12 +44,42 @@ func Listen(directory string, dialer *connection.Dialer, logger *slog.Logger) (*
 		_ = listener.Close()
 		return nil, fmt.Errorf("protect the socket: %w", err)
 	}
-	return &Bridge{listener: listener, dialer: dialer, logger: logger}, nil
+	return &Bridge{listener: listener, dialer: dialer, logger: logger, ends: map[net.Conn]context.CancelFunc{}}, nil
 }
 
 // Address is the path of the socket.
 func (b *Bridge) Address() string {
 	return b.listener.Addr().String()
+}
+
+// Lend calls use, whose connections are the only ones meanwhile, and then closes those that it left open: each of them is
+// one that memcached's clients lack.
+func (b *Bridge) Lend(use func()) {
+	b.lent.Lock()
+	defer b.lent.Unlock()
+	defer b.hangUp()
+	use()
+}
+
+// hangUp ends all connections.
+func (b *Bridge) hangUp() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for _, end := range b.ends {
+		end()
+	}
+}
+
+// keep notes how to end the connection of a client, until what it returns is called.
+func (b *Bridge) keep(client net.Conn, end context.CancelFunc) (forget func()) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.ends[client] = end
+	return func() {
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		delete(b.ends, client)
+	}
 }
 
 // Serve serves until ctx ends. Then it removes the socket, and closes the connections before it returns.
@@ -70,6 +104,9 @@ func (b *Bridge) Serve(ctx context.Context) error {
 // pass serves one client until one of the sides is done.
 func (b *Bridge) pass(ctx context.Context, client net.Conn) {
 	defer client.Close()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer b.keep(client, end)()
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	server, err := b.dialer.Dial(dialing)
 	cancel()

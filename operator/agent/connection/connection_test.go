@@ -233,3 +233,28 @@ func TestAnswersThatAreNotMemcachedsAreErrors(t *testing.T) {
 		})
 	}
 }
+
+func TestAFullMemcachedTurnsTheAgentAwayAndIsAlive(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		volume := agenttesting.NewVolume(t, agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)))
+		for says, d := range map[string]*connection.Dialer{
+			"Too many open connections":                       dialer(t, run.Start(t, "-c", "64").Address, access.CertificateFiles{}, ""),
+			"first record does not look like a TLS handshake": dialer(t, run.Start(t, append(volume.TLS(), "-c", "64")...).Address, volume.Files(), ""),
+		} {
+			agenttesting.Await(t, "memcached says: "+says, func() error {
+				conn, err := d.Dial(limited(t))
+				if err == nil {
+					t.Cleanup(func() { _ = conn.Close() })
+					_, err = conn.Version(limited(t))
+				}
+				if err == nil || !strings.Contains(err.Error(), says) { // It may hang up before it has read the question.
+					return errors.Join(errors.New("it does not"), err)
+				}
+				return nil
+			})
+			if err := d.Alive(limited(t)); err != nil {
+				t.Errorf("memcached counts as dead: %v", err)
+			}
+		}
+	})
+}

@@ -28,6 +28,7 @@ type Dialer struct {
 	certificates     atomic.Pointer[access.Certificates]
 	users            atomic.Pointer[access.Users]
 	served           atomic.Pointer[x509.Certificate]
+	held             atomic.Pointer[error]
 }
 
 // New returns a Dialer for address: a path with a slash for a Unix socket, else host:port.
@@ -66,6 +67,11 @@ func (d *Dialer) UseUsers(users *access.Users) {
 	d.users.Store(users)
 }
 
+// Hold makes Dial and DialAs fail with reason, until it is called with nil. Alive goes on.
+func (d *Dialer) Hold(reason error) {
+	d.held.Store(&reason)
+}
+
 // Served returns the certificate that memcached showed last, nil if there was none yet, or there is no TLS.
 func (d *Dialer) Served() *x509.Certificate {
 	return d.served.Load()
@@ -83,6 +89,9 @@ func (d *Dialer) DialAs(ctx context.Context, user access.User) (*Conn, error) {
 }
 
 func (d *Dialer) dial(ctx context.Context, user access.User, login bool) (*Conn, error) {
+	if reason := d.held.Load(); reason != nil && *reason != nil {
+		return nil, *reason
+	}
 	raw, err := (&net.Dialer{}).DialContext(ctx, d.network, d.address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to memcached: %w", err)

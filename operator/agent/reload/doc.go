@@ -14,6 +14,10 @@
 // key belongs to the certificate, which is valid now, and signed by the CA for the name by which the agent knows the
 // server. Since 1.6.40 SIGHUP reads certificates as well, so users wait until the certificates on disk are sound.
 //
+// What a reload does not do, seen with 1.6.18 and 1.6.45: a CA that was replaced stays trusted, beside the new one, for the
+// certificates of clients until memcached is restarted. And no connection is closed: whoever is logged in on one stays so,
+// also as a user who is gone.
+//
 // Until memcached has taken over what is new, the agent goes in with what was there before. A connection for refresh_certs
 // stays open until it succeeds. What this cannot mend: an agent that is itself restarted between a change of the CA and its
 // reload knows only the new CA, and cannot connect to a memcached that still shows a certificate of the old one.

@@ -248,3 +248,37 @@ func TestASignalThatCannotBeSentIsReportedAndSentLater(t *testing.T) {
 		s.settled(t)
 	})
 }
+
+// What the runbooks say of it: only a restart ends the trust, and the connections of users who are gone.
+func TestWhatIsGoneIsTrustedUntilMemcachedIsRestarted(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		s.begin(t)
+		still := open(t, s.dialer)
+		before := agenttesting.NewVolume(t, map[string]string{"tls.crt": s.files["tls.crt"], "tls.key": s.files["tls.key"]})
+		all := agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour))
+		all["users"] = "new:one\n"
+		s.change(t, all)
+		s.settled(t)
+		still()
+
+		shown := s.volume.Files()
+		shown.ClientCertificate, shown.ClientKey = before.File("tls.crt"), before.File("tls.key")
+		certificates, err := shown.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := connection.New(s.server.Address, certificates, s.fresh(t).Users())
+		if err := enter(t, client); err != nil {
+			t.Errorf("memcached trusts the CA before no more: say so in the runbooks: %v", err)
+		}
+		s.server.Stop(syscall.SIGTERM)
+		s.server.Restart(t)
+		if err := enter(t, client); err == nil || !strings.Contains(err.Error(), "refused the agent's client certificate") {
+			t.Errorf("memcached trusts the CA before after a restart: %v", err)
+		}
+		if err := enter(t, s.fresh(t)); err != nil {
+			t.Error(err)
+		}
+	})
+}

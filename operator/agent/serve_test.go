@@ -1,0 +1,163 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/connection"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
+)
+
+// statistics returns what a memcached without TLS and users says of itself.
+func statistics(t *testing.T, address string) map[string]string {
+	t.Helper()
+	conn, err := connection.New(address, &access.Certificates{}, &access.Users{}).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	stats, err := conn.Stats(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats
+}
+
+// Memcached is stopped until all requests are there, so all of them would have a connection at the same time.
+func TestRequestsOfAnybodyTakeNoConnectionsOfClients(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		server := run.Start(t, "-c", "64", "-t", "4")
+		url, _ := start(t, "--memcached", server.Address, "--process", server.Name, "--probe-timeout=15s")
+		answers(t, url+"/state", http.StatusOK, run.Version)
+		signal(t, server, syscall.SIGSTOP)
+		var asked atomic.Int32
+		var all sync.WaitGroup
+		const requests = 100
+		for _, path := range []string{"/state", "/livez", "/readyz"} {
+			for range requests {
+				all.Go(func() {
+					if err := request(t, url+path, func() { asked.Add(1) }); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		agenttesting.Await(t, "all requests are made", func() error {
+			if n := asked.Load(); n < 3*requests {
+				return fmt.Errorf("%d are", n)
+			}
+			return nil
+		})
+		signal(t, server, syscall.SIGCONT)
+		all.Wait()
+		if rejected := statistics(t, server.Address)["rejected_connections"]; rejected != "0" {
+			t.Errorf("memcached has rejected %s connections", rejected)
+		}
+	})
+}
+
+func signal(t *testing.T, server *agenttesting.Server, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(server.PID(), signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// request makes one request, calls made once it is written, and fails unless the answer is 200.
+func request(t *testing.T, url string, made func()) error {
+	trace := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { made() }})
+	asked, err := http.NewRequestWithContext(trace, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+	response, err := client.Do(asked)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if response.StatusCode != http.StatusOK {
+		err = errors.Join(err, fmt.Errorf("%s answers %d: %s", url, response.StatusCode, body))
+	}
+	return err
+}
+
+func TestWhoHangsUpTakesNobodysAnswerAway(t *testing.T) {
+	a := &agent{options: options{probeTimeout: time.Minute}}
+	ctx, hangUp := context.WithCancel(t.Context())
+	_, err := a.together(httptest.NewRequestWithContext(ctx, http.MethodGet, "/state", http.NoBody), func(ctx context.Context) (any, error) {
+		hangUp()
+		return nil, ctx.Err()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClientsOfTheAgentCannotStayForEver(t *testing.T) {
+	o, err := parse([]string{"--bind-address=127.0.0.1:0", "--directory", t.TempDir()}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := wire(o, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.listener.Close()
+	for what, limit := range map[string]time.Duration{
+		"headers": a.server.ReadHeaderTimeout, "a request": a.server.ReadTimeout, "an answer": a.server.WriteTimeout, "nothing": a.server.IdleTimeout,
+	} {
+		if limit <= 0 || limit > 30*time.Second {
+			t.Errorf("a client has %s for %s", limit, what)
+		}
+	}
+	if a.server.WriteTimeout < 10*time.Second {
+		t.Errorf("Prometheus has only %s for a scrape", a.server.WriteTimeout)
+	}
+}
+
+// The garbage collector closes what is forgotten, sooner or later: it is off. So nothing runs in parallel with this test.
+func TestScrapesLeaveNoConnectionBehind(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, run := range agenttesting.All(t) {
+		t.Run(run.Version, func(t *testing.T) {
+			server := run.Start(t)
+			url, _ := start(t, "--memcached", server.Address, "--process", server.Name, "--interval=1h")
+			answers(t, url+"/metrics", http.StatusOK, "memcached_agent_starts_total{kind=\"cold\"} 1\n") // Only the canary's stays.
+			var scrapes sync.WaitGroup
+			for range 3 {
+				scrapes.Go(func() {
+					for range 10 {
+						status, body, err := get(url + "/metrics")
+						if err != nil || status != http.StatusOK || !strings.Contains(body, "memcached_up 1\n") {
+							t.Errorf("a scrape: %d, %v, and memcached is not up", status, err)
+						}
+					}
+				})
+			}
+			scrapes.Wait()
+			agenttesting.Await(t, "the connections of scrapes are closed", func() error {
+				// The canary's, and the one that asks.
+				if open := statistics(t, server.Address)["curr_connections"]; open != "2" {
+					return fmt.Errorf("%s are open", open)
+				}
+				return nil
+			})
+		})
+	}
+}
