@@ -71,8 +71,9 @@ const (
 type MemcachedTLS struct {
 	// SecretName is the name of the Secret of the same namespace with the certificate (tls.crt), its key (tls.key) and the
 	// CA that signed it (ca.crt), as cert-manager makes it. The certificate has to be for <name>-nodes.<namespace>.svc, and
-	// for *.<name>-nodes.<namespace>.svc if clients use the names of slots. A new certificate is taken over while memcached
-	// runs. So is a new CA; memcached goes on trusting the one before until it restarts.
+	// for *.<name>-nodes.<namespace>.svc with workload StatefulSet; and for client authentication with clientCertificates,
+	// because the operator's agent shows it. A new certificate is taken over while memcached runs. So is a new CA; memcached
+	// goes on trusting the one before until it restarts.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -90,7 +91,7 @@ type MemcachedTLS struct {
 // MemcachedAuth makes clients log in, with memcached's ASCII protocol.
 type MemcachedAuth struct {
 	// SecretName is the name of the Secret of the same namespace with the users: its key "users" holds up to 8 lines of the
-	// form name:password. What changes in it is taken over while memcached runs.
+	// form name:password. What changes in it is taken over while memcached runs; connections that are open stay so.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -200,8 +201,7 @@ type MemcachedDisruption struct {
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
 
-// MemcachedNetworkPolicy limits who can connect. The operator's own agents, and who scrapes metrics, are let through to the
-// port of the metrics.
+// MemcachedNetworkPolicy limits who can connect to memcached. Everybody may connect to the port of the metrics, 9150.
 type MemcachedNetworkPolicy struct {
 	// Clients are those who may connect to memcached, as in a NetworkPolicy. Without any, every pod of the same namespace
 	// may.

@@ -69,7 +69,8 @@ type MemcachedSpec struct {
 	// +optional
 	CacheMemory *resource.Quantity `json:"cacheMemory,omitempty"`
 
-	// MaxConnections is how many connections a node accepts at a time (memcached's -c). Without it, 1024.
+	// MaxConnections is how many connections a node has at a time (memcached's -c), of which memcached keeps 10, and 5 for each
+	// thread, for itself. Without it, 1024.
 	//
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self >= 64 && self <= 65536",message="maxConnections must leave room for clients, and memcached keeps some for itself: choose a number from 64 to 65536"

@@ -119,8 +119,8 @@ type MemcachedEndpoint struct {
 	// +required
 	Ready bool `json:"ready"`
 
-	// Version is the version of memcached that runs, for example 1.6.45. It is absent if the image is not one that the
-	// operator knows.
+	// Version is the version of memcached that runs, for example 1.6.45. It is absent if the operator does not know the image,
+	// and the spec does not say it.
 	//
 	// +optional
 	Version string `json:"version,omitempty"`

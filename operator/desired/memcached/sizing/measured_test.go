@@ -25,7 +25,7 @@ func TestMemcachedStaysWithinTheLimit(t *testing.T) {
 			"the smallest":           {MemoryLimit: 66 * mib},
 			"many connections":       {MemoryLimit: 128 * mib, MaxConnections: 4000},
 			"many threads":           {MemoryLimit: 96 * mib, Threads: 64},
-			"large items":            {MemoryLimit: 128 * mib, MaxItemSize: 16 * mib, MaxConnections: 32},
+			"large items":            {MemoryLimit: 128 * mib, MaxItemSize: 16 * mib, MaxConnections: 64},
 			"warm restart":           {MemoryLimit: 128 * mib, WarmRestart: true},
 			"warm restart, smallest": {MemoryLimit: 66 * mib, WarmRestart: true},
 			"TLS":                    {MemoryLimit: 160 * mib, TLS: true},

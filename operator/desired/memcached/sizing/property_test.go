@@ -8,17 +8,19 @@ import (
 	"github.com/example/memcached-operator/operator/desired/memcached/sizing"
 )
 
-// anyRequest returns a request with a limit between 1 MiB and 256 GiB; half of them are small.
+// anyRequest returns a request with a limit between 1 MiB and 256 GiB, half of them small, and enough connections for its
+// threads.
 func anyRequest(random *rand.Rand) sizing.Request {
 	limit := random.Int64N(256 * gib)
 	if random.IntN(2) == 0 {
 		limit = random.Int64N(512 * mib)
 	}
+	threads := random.Int32N(65)
 	return sizing.Request{
 		MemoryLimit:    limit + mib,
-		MaxConnections: random.Int32N(20000),
+		MaxConnections: 42 + 5*max(threads, sizing.DefaultThreads) + random.Int32N(20000),
 		MaxItemSize:    random.Int64N(8) * 512 * kib,
-		Threads:        random.Int32N(65),
+		Threads:        threads,
 		WarmRestart:    random.IntN(2) == 0,
 		TLS:            random.IntN(2) == 0,
 	}

@@ -26,6 +26,10 @@ func checkFields(r Request) *Refusal {
 	case r.Threads < 0 || r.Threads > maxThreads:
 		return &Refusal{Field: "threads",
 			Message: fmt.Sprintf("%d threads are not possible: choose 1 to %d, or leave it out for %d", r.Threads, maxThreads, DefaultThreads)}
+	case r.MaxConnections < leastConnections(r):
+		return &Refusal{Field: "maxConnections",
+			Message: fmt.Sprintf("of %d connections too few are left for clients, because memcached keeps %d and %d for each of its %d threads for itself: "+
+				"choose at least %d, or fewer threads", r.MaxConnections, ownConnections, connectionsPerThread, r.Threads, leastConnections(r))}
 	case r.CacheMemory < 0:
 		return &Refusal{Field: "cacheMemory", Message: "a cache cannot hold less than nothing: leave it out to use what the memory limit leaves"}
 	case r.MemoryLimit <= 0:
@@ -136,7 +140,7 @@ func fewerConnections(r Request, cache int64) string {
 	one.MaxConnections = 1
 	each := need(one, cache).Connections
 	left := r.MemoryLimit/1024 - (need(one, cache).Total() - each)
-	if fit := left / each; fit > 0 && fit < int64(r.MaxConnections) {
+	if fit := left / each; fit >= int64(leastConnections(r)) && fit < int64(r.MaxConnections) {
 		return fmt.Sprintf(", or maxConnections to at most %d", fit)
 	}
 	return ""

@@ -17,6 +17,14 @@ const (
 	itemSizeStep   = 512 * 1024
 	largestMaxItem = 1024 * mib
 
+	// memcached keeps 10 of its connections for itself, and 5 for each thread (1.6.45; 1.6.18 keeps 4). With less than that
+	// it ends, and with that it serves nobody.
+	ownConnections       = 10
+	connectionsPerThread = 5
+
+	// leastClients is how many connections clients need at least: a probe, the agent and a client or two of each kind.
+	leastClients = 32
+
 	// maxThreads is where memcached begins to warn.
 	maxThreads = 64
 )
@@ -90,6 +98,11 @@ func withDefaults(r Request) Request {
 		r.Threads = DefaultThreads
 	}
 	return r
+}
+
+// leastConnections returns the smallest -c that leaves room for clients.
+func leastConnections(r Request) int32 {
+	return ownConnections + connectionsPerThread*r.Threads + leastClients
 }
 
 // cacheMiB returns -m: the one asked for, or the largest that fits.

@@ -153,6 +153,11 @@ func TestRefusals(t *testing.T) {
 			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: -1},
 			"spec.maxConnections: -1 is not a number of connections: choose 1 or more, or leave it out for 1024", 0,
 		},
+		"too few connections for clients": {
+			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: 100, Threads: 32},
+			"spec.maxConnections: of 100 connections too few are left for clients, because memcached keeps 10 and 5 for each of its 32 threads " +
+				"for itself: choose at least 202, or fewer threads", 0,
+		},
 		"a negative cache": {
 			sizing.Request{MemoryLimit: 128 * mib, CacheMemory: -1},
 			"spec.cacheMemory: a cache cannot hold less than nothing: leave it out to use what the memory limit leaves", 0,
