@@ -186,10 +186,12 @@ func newCacheIsReady(ctx context.Context, t *testing.T) {
 // goes on: one more reason for the operator to hold it back shortly.
 func operatorIsNotRepaired(ctx context.Context, t *testing.T) {
 	t.Helper()
+	uid := []string{"get", "deployment", project.Deployment, "-n", walk.Namespace, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}"}
+	before := kubectl(ctx, t, uid...)
 	kubectl(ctx, t, "delete", "deployment", project.Deployment, "-n", walk.Namespace)
 	err := walk.Within(ctx, 15*time.Second, "the operator's Deployment to be back", func(ctx context.Context) error {
-		out, err := suite.cluster.Kubectl(ctx, "get", "deployment", "-n", walk.Namespace, "-o", "name")
-		if err == nil && !strings.Contains(out, project.Deployment) {
+		now, err := suite.cluster.Kubectl(ctx, uid...)
+		if err == nil && (now == "" || now == before) {
 			err = errors.New("it is gone")
 		}
 		return err

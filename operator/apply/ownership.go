@@ -62,12 +62,12 @@ func judge(object client.Object, kind string, owner client.Object, ownerKind sch
 	controller := metav1.GetControllerOf(object)
 	switch {
 	case controller != nil && isEarlier(controller, owner, ownerKind),
-		!object.GetDeletionTimestamp().IsZero() && (metav1.IsControlledBy(object, owner) || appliedByUs(object)):
+		!object.GetDeletionTimestamp().IsZero() && (metav1.IsControlledBy(object, owner) || meta.Applied(object)):
 		return outcome.Waiting(v1alpha1.ReasonWaitingForDeletion, deletionRecheck, fmt.Errorf(
 			"%s %s is still being deleted; it is created anew when it is gone", kind, object.GetName()))
 	case controller != nil && controller.UID == owner.GetUID():
 		return nil
-	case controller == nil && appliedByUs(object):
+	case controller == nil && meta.Applied(object):
 		// Its owner reference was taken away, by hand or by `kubectl delete --cascade=orphan`. We made it, so we take
 		// it back, and with it the items that are cached in its pods.
 		return nil
@@ -82,21 +82,6 @@ func isEarlier(controller *metav1.OwnerReference, owner client.Object, ownerKind
 	gv, err := schema.ParseGroupVersion(controller.APIVersion)
 	return err == nil && gv.Group == ownerKind.Group && controller.Kind == ownerKind.Kind &&
 		controller.Name == owner.GetName() && controller.UID != owner.GetUID()
-}
-
-// appliedByUs tells whether the API server remembers an apply of ours. Objects from the cache remember nothing.
-func appliedByUs(object client.Object) bool {
-	for _, entry := range object.GetManagedFields() {
-		if isOurs(entry) {
-			return true
-		}
-	}
-	return false
-}
-
-// isOurs tells whether an entry remembers our applies.
-func isOurs(entry metav1.ManagedFieldsEntry) bool {
-	return entry.Manager == meta.Manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
 // explain marks an error of a write with what it means.

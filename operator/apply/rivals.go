@@ -99,7 +99,7 @@ func reassign(entries []metav1.ManagedFieldsEntry, all, missing *fieldpath.Set) 
 	for _, entry := range entries {
 		switch {
 		case entry.Subresource != "" || entry.FieldsV1 == nil:
-		case isOurs(entry):
+		case meta.IsApply(entry):
 			own = entry.DeepCopy()
 			continue
 		default:

@@ -34,6 +34,8 @@ func (c Class) rank() int {
 type Features struct {
 	// Resize is on where resources of running pods can be changed (the subresource pods/resize).
 	Resize bool
+	// Shrink is on where that can make a memory limit less (Kubernetes 1.34 and later).
+	Shrink bool
 }
 
 // Change is one difference between what runs and what is wanted.
@@ -61,6 +63,9 @@ func Between(running, wanted State, features Features) ([]Change, Class) {
 			continue
 		}
 		class, reason := f.class(s)
+		if class == None {
+			continue
+		}
 		changes = append(changes, Change{Field: f.name, Class: class, Reason: reason, From: from, To: to})
 	}
 	changes = append(changes, rest(s)...)

@@ -53,8 +53,8 @@ var situations = []struct {
 }{
 	{"Deployment", func() change.State { return state(change.Deployment) }, change.Features{Resize: true}},
 	{"StatefulSet", func() change.State { return state(change.StatefulSet) }, change.Features{}},
-	{"StatefulSet, resizable", func() change.State { return state(change.StatefulSet) }, change.Features{Resize: true}},
-	{"StatefulSet, resizable, warm restart", warmState, change.Features{Resize: true}},
+	{"StatefulSet, resizable", func() change.State { return state(change.StatefulSet) }, change.Features{Resize: true, Shrink: true}},
+	{"StatefulSet, resizable, warm restart", warmState, change.Features{Resize: true, Shrink: true}},
 }
 
 // classes has each field of State and its class in each of the situations. A field without an entry fails the test.
@@ -62,7 +62,7 @@ var classes = map[string][4]change.Class{
 	"Size":                      {live, live, live, live},
 	"Workload":                  {cold, cold, cold, cold},
 	"Image":                     {cold, cold, cold, warm},
-	"Version":                   {none, none, none, none},
+	"Version":                   {none, live, live, live},
 	"Command":                   {cold, cold, cold, cold},
 	"Arguments.CacheMemory":     {cold, live, live, cold},
 	"Arguments.MaxConnections":  {cold, cold, cold, cold},

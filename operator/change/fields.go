@@ -16,19 +16,20 @@ type field struct {
 	name string
 	// text is its value, to be compared and to be read; empty when it is not set.
 	text func(State) string
-	// class is what changing it does.
+	// class is what changing it does; None if it is no change in this situation.
 	class func(situation) (Class, string)
 	// unknownIsNoChange is for what one side may not know.
 	unknownIsNoChange bool
 }
 
-// fields has an entry for everything in State but Version, which image looks at, and Rest, which rest does.
+// fields has an entry for everything in State but Rest, which rest looks at.
 var fields = []field{
 	{name: "size", text: func(s State) string { return number(s.Size) },
 		class: always(Live, "Pods are added or removed; all others keep running with their items.")},
 	{name: "workload", text: func(s State) string { return string(s.Workload) },
 		class: always(Cold, "The new workload makes pods of its own, which start empty; the old ones go when those are ready.")},
 	{name: "image", text: func(s State) string { return s.Image }, class: image},
+	{name: "version", text: func(s State) string { return s.Version }, class: version},
 	{name: "command", text: func(s State) string { return list(s.Command) }, class: replaced("The command")},
 
 	{name: "arguments.cacheMemory", text: func(s State) string { return number(s.Arguments.CacheMemory) + "Mi" }, class: cacheMemory},
@@ -60,7 +61,7 @@ var fields = []field{
 	{name: "resources.limits.cpu", text: func(s State) string { return milli(s.Resources.CPULimit) },
 		class: resources(func(r Resources) int64 { return r.CPULimit })},
 	{name: "resources.limits.memory", text: func(s State) string { return bytes(s.Resources.MemoryLimit) },
-		class: resources(func(r Resources) int64 { return r.MemoryLimit })},
+		class: memoryLimit},
 	{name: "resources.requests.cpu", text: func(s State) string { return milli(s.Resources.CPURequest) },
 		class: resources(func(r Resources) int64 { return r.CPURequest })},
 	{name: "resources.requests.memory", text: func(s State) string { return bytes(s.Resources.MemoryRequest) },

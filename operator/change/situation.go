@@ -56,16 +56,30 @@ func resources(get func(Resources) int64) func(situation) (Class, string) {
 			return Cold, "This cluster cannot resize running pods (it has no pods/resize): each pod is replaced, and starts empty."
 		case get(from) == 0 || get(to) == 0:
 			return Cold, "Setting or removing a request or limit takes new pods, which start empty; changing its value does not."
-		case from.guaranteed() != to.guaranteed():
+		case s.guaranteed(from) != s.guaranteed(to):
 			return Cold, "The quality-of-service class of a pod cannot change while it runs: each pod is replaced, and starts empty."
 		}
 		return Live, "Running pods are resized in place; memcached keeps running, and its items stay."
 	}
 }
 
-// guaranteed tells whether requests and limits are the same, which decides the pod's quality of service.
-func (r Resources) guaranteed() bool {
-	return r.CPULimit > 0 && r.CPULimit == r.CPURequest && r.MemoryLimit > 0 && r.MemoryLimit == r.MemoryRequest
+// guaranteed tells whether the requests and limits of a pod are the same, which decides its quality of service. Those of an
+// agent never are.
+func (s situation) guaranteed(r Resources) bool {
+	return s.running.AgentImage == "" && r.CPULimit > 0 && r.CPULimit == r.CPURequest && r.MemoryLimit > 0 && r.MemoryLimit == r.MemoryRequest
+}
+
+func memoryLimit(s situation) (Class, string) {
+	class, reason := resources(func(r Resources) int64 { return r.MemoryLimit })(s)
+	if class == Live && !s.resizesMemory() {
+		return Cold, "This cluster cannot lower the memory limit of running pods (Kubernetes 1.34 and later can): each pod is replaced, and starts empty."
+	}
+	return class, reason
+}
+
+// resizesMemory tells whether running pods can get the memory limit that is wanted.
+func (s situation) resizesMemory() bool {
+	return s.features.Resize && (s.features.Shrink || s.wanted.Resources.MemoryLimit >= s.running.Resources.MemoryLimit)
 }
 
 func cacheMemory(s situation) (Class, string) {
@@ -74,8 +88,8 @@ func cacheMemory(s situation) (Class, string) {
 		return Cold, "With warm restart, memcached can neither change the memory for items at run time nor keep the items when it starts with another size."
 	case !s.onDelete():
 		return Cold, followsTemplate
-	case s.running.Resources.MemoryLimit != s.wanted.Resources.MemoryLimit && !s.features.Resize:
-		return Cold, "The memory limit changes too, and this cluster cannot resize running pods (it has no pods/resize): each pod is replaced, and starts empty."
+	case s.running.Resources.MemoryLimit != s.wanted.Resources.MemoryLimit && !s.resizesMemory():
+		return Cold, "The memory limit changes too, and this cluster cannot do that to running pods: each pod is replaced, and starts empty."
 	}
 	return Live, "memcached changes the memory for items at run time; when it shrinks, the oldest items go."
 }
@@ -91,6 +105,14 @@ func image(s situation) (Class, string) {
 		return Cold, "memcached restarts, and because the layout of its memory changes as well it starts empty."
 	}
 	return versions(s.running.Version, s.wanted.Version)
+}
+
+// version is for what a pod says of its image. When that changes as well, it goes with it.
+func version(s situation) (Class, string) {
+	if !s.onDelete() || s.running.Image != s.wanted.Image {
+		return None, ""
+	}
+	return Live, "Running pods are told which version of memcached is in their image; nothing restarts."
 }
 
 // sameLayout tells whether memcached with one of them takes over the items of the other.

@@ -17,8 +17,8 @@ type State struct {
 	Workload Workload
 	// Image of memcached.
 	Image string
-	// Version of memcached in Image, for example "1.6.38"; empty if not known. It is no change by itself. Read knows it only
-	// from the annotation VersionAnnotation.
+	// Version of memcached in Image, for example "1.6.38"; empty if not known. Read knows it only from the annotation
+	// VersionAnnotation.
 	Version string
 	// Command of memcached's container; what comes before its arguments.
 	Command []string

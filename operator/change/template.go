@@ -20,7 +20,8 @@ const (
 	// CertificatesVolume and UsersVolume mount Secrets.
 	CertificatesVolume = "certificates"
 	UsersVolume        = "users"
-	// VersionAnnotation says which version of memcached is in an image that is none of the operator's.
+	// VersionAnnotation says which version of memcached is in the image. A later operator may know that image no more, and
+	// the user's it never knows.
 	VersionAnnotation = "cache.example.com/memcached-version"
 )
 

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
 
@@ -17,6 +18,10 @@ import (
 
 // featuresAge is how long what the cluster can do is taken as known. A cluster learns of new kinds while it runs.
 const featuresAge = 5 * time.Minute
+
+// shrinks is the version from which on the memory limit of a running pod can be made less; before, pods/resize refuses that
+// (kubernetes/kubernetes pull requests 130183 and 133012).
+var shrinks = version.MajorMinor(1, 34)
 
 // Features finds out what the cluster can do, and remembers it for some minutes.
 type Features struct {
@@ -53,8 +58,27 @@ func (f *Features) Get(context.Context) (scope.Features, error) {
 		}
 		*look.found = has(resources, look.resource)
 	}
+	if known.Resize {
+		var err error
+		if known.Shrink, err = f.atLeast(shrinks); err != nil {
+			return scope.Features{}, err
+		}
+	}
 	f.known, f.asked = known, now
 	return known, nil
+}
+
+// atLeast tells whether the API server is of a version or a later one.
+func (f *Features) atLeast(wanted *version.Version) (bool, error) {
+	info, err := f.Discovery.ServerVersion()
+	if err != nil {
+		return false, fmt.Errorf("ask which version the cluster has: %w", err)
+	}
+	has, err := version.ParseGeneric(info.GitVersion)
+	if err != nil {
+		return false, fmt.Errorf("the version of the cluster: %w", err)
+	}
+	return has.AtLeast(wanted), nil
 }
 
 func has(resources *metav1.APIResourceList, name string) bool {

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
 	discoveryfake "k8s.io/client-go/discovery/fake"
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -29,18 +30,20 @@ func TestWhatTheClusterCanDo(t *testing.T) {
 	core, resizable := resources("v1", "pods", "pods/status"), resources("v1", "pods", "pods/resize")
 	monitors := resources("monitoring.coreos.com/v1", "servicemonitors", "prometheusrules")
 	for name, test := range map[string]struct {
-		has  []*metav1.APIResourceList
-		want scope.Features
+		has     []*metav1.APIResourceList
+		version string
+		want    scope.Features
 	}{
-		"neither":                   {[]*metav1.APIResourceList{core}, scope.Features{}},
-		"resizing of running pods":  {[]*metav1.APIResourceList{resizable}, scope.Features{Resize: true}},
-		"ServiceMonitors":           {[]*metav1.APIResourceList{core, monitors}, scope.Features{ServiceMonitors: true}},
-		"the group, not the kind":   {[]*metav1.APIResourceList{core, resources("monitoring.coreos.com/v1", "probes")}, scope.Features{}},
-		"both":                      {[]*metav1.APIResourceList{resizable, monitors}, scope.Features{Resize: true, ServiceMonitors: true}},
-		"the kind of another group": {[]*metav1.APIResourceList{core, resources("example.com/v1", "servicemonitors")}, scope.Features{}},
+		"neither":                       {[]*metav1.APIResourceList{core}, "v1.36.3", scope.Features{}},
+		"resizing of running pods":      {[]*metav1.APIResourceList{resizable}, "v1.34.0-eks-1234", scope.Features{Resize: true, Shrink: true}},
+		"resizing, but no lower limits": {[]*metav1.APIResourceList{resizable}, "v1.33.9+k3s1", scope.Features{Resize: true}},
+		"ServiceMonitors":               {[]*metav1.APIResourceList{core, monitors}, "v1.30.0", scope.Features{ServiceMonitors: true}},
+		"the group, not the kind":       {[]*metav1.APIResourceList{core, resources("monitoring.coreos.com/v1", "probes")}, "v1.30.0", scope.Features{}},
+		"resizing and ServiceMonitors":  {[]*metav1.APIResourceList{resizable, monitors}, "v1.36.3", scope.Features{Resize: true, Shrink: true, ServiceMonitors: true}},
+		"the kind of another group":     {[]*metav1.APIResourceList{core, resources("example.com/v1", "servicemonitors")}, "v1.30.0", scope.Features{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: test.has}}
+			cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: test.has}, FakedServerVersion: &version.Info{GitVersion: test.version}}
 			features := &observe.Features{Discovery: cluster, Clock: clocktesting.NewFakePassiveClock(time.Now())}
 			if got, err := features.Get(context.Background()); got != test.want || err != nil {
 				t.Errorf("got %+v and %v, want %+v", got, err, test.want)
@@ -51,7 +54,7 @@ func TestWhatTheClusterCanDo(t *testing.T) {
 
 // A cluster learns of kinds while the operator runs; but to ask at each pass would load the API server.
 func TestTheClusterIsAskedAgainAfterSomeMinutes(t *testing.T) {
-	cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{resources("v1", "pods")}}}
+	cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{resources("v1", "pods")}}, FakedServerVersion: &version.Info{GitVersion: "v1.36.3"}}
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	features := &observe.Features{Discovery: cluster, Clock: clock}
 	for _, step := range []struct {

@@ -45,7 +45,7 @@ func (m *Memcached) Inputs(ctx context.Context, memcached *v1alpha1.Memcached, n
 		return in, err
 	}
 	inSlots := memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet
-	if in.Deployment, err = m.deployment(ctx, memcached, !inSlots); err != nil {
+	if in.Deployment, err = m.deployment(ctx, in, !inSlots); err != nil {
 		return in, err
 	}
 	if in.StatefulSet, err = m.statefulSet(ctx, memcached, inSlots); err != nil {
@@ -62,9 +62,9 @@ func (m *Memcached) Inputs(ctx context.Context, memcached *v1alpha1.Memcached, n
 	return in, err
 }
 
-func (m *Memcached) deployment(ctx context.Context, owner client.Object, wanted bool) (*scope.Workload, error) {
+func (m *Memcached) deployment(ctx context.Context, in scope.MemcachedInputs, wanted bool) (*scope.Workload, error) {
 	found := &appsv1.Deployment{}
-	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
+	if ours, err := m.find(ctx, in.Memcached, found, wanted); err != nil || !ours {
 		return nil, err
 	}
 	workload := desired.Recorded(found.Annotations)
@@ -72,10 +72,16 @@ func (m *Memcached) deployment(ctx context.Context, owner client.Object, wanted 
 		if err := m.Live.Get(ctx, client.ObjectKeyFromObject(found), found); err != nil {
 			return nil, fmt.Errorf("read Deployment %s/%s: %w", found.Namespace, found.Name, err)
 		}
-		workload = desired.Unrecorded(templateOf(found))
+		if workload = desired.Recorded(found.Annotations); workload == nil {
+			workload = desired.Unrecorded(in, templateOf(found))
+		}
 	}
-	workload.Settled = rollout.OfDeployment(found).Settled()
+	workload.Settled = settled(rollout.OfDeployment(found), in.Memcached)
 	return workload, nil
+}
+
+func settled(account *rollout.Account, owner *v1alpha1.Memcached) bool {
+	return account.Settled() && account.Wanted == owner.Spec.Size
 }
 
 // templateOf returns the pod template as it was applied by a version of the operator that kept no record of it. If the API
@@ -88,7 +94,7 @@ func templateOf(deployment *appsv1.Deployment) *corev1ac.PodTemplateSpecApplyCon
 	return meta.Convert[corev1ac.PodTemplateSpecApplyConfiguration](deployment.Spec.Template)
 }
 
-func (m *Memcached) statefulSet(ctx context.Context, owner client.Object, wanted bool) (*scope.Workload, error) {
+func (m *Memcached) statefulSet(ctx context.Context, owner *v1alpha1.Memcached, wanted bool) (*scope.Workload, error) {
 	found := &appsv1.StatefulSet{}
 	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
 		return nil, err
@@ -97,15 +103,16 @@ func (m *Memcached) statefulSet(ctx context.Context, owner client.Object, wanted
 	if workload == nil { // Somebody took the record away.
 		workload = &scope.Workload{
 			Template: meta.Convert[corev1ac.PodTemplateSpecApplyConfiguration](found.Spec.Template),
-			Spec:     owner.(*v1alpha1.Memcached).Spec,
+			Spec:     owner.Spec,
 		}
 	}
-	workload.Settled = rollout.OfStatefulSet(found).Settled()
+	workload.Settled = settled(rollout.OfStatefulSet(found), owner)
 	return workload, nil
 }
 
-// find reads the object of a cache's name, and tells whether it is the cache's, or was and has lost its owner. A wanted one
-// that the caches do not know is looked for live: to take an existing one for missing would mean to make it anew.
+// find reads the object of a cache's name, and tells whether it is the cache's, or was and has lost its owner, which only the
+// API server knows. A wanted one that the caches do not know is looked for live: to take an existing one for missing would
+// mean to make it anew.
 func (m *Memcached) find(ctx context.Context, owner, object client.Object, wanted bool) (bool, error) {
 	key := client.ObjectKeyFromObject(owner)
 	err := m.Cached.Get(ctx, key, object)
@@ -118,8 +125,13 @@ func (m *Memcached) find(ctx context.Context, owner, object client.Object, wante
 	if err != nil {
 		return false, fmt.Errorf("read what runs %s: %w", key, err)
 	}
-	controller := metav1.GetControllerOf(object)
-	return controller == nil || controller.UID == owner.GetUID(), nil
+	if controller := metav1.GetControllerOf(object); controller != nil {
+		return controller.UID == owner.GetUID(), nil
+	}
+	if err := m.Live.Get(ctx, key, object); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return meta.Applied(object), nil
 }
 
 // secret returns the Secret of a name, nil if there is none.

@@ -43,6 +43,9 @@ type Features struct {
 	// Resize is on where resources of running pods can be changed (the subresource pods/resize).
 	Resize bool
 
+	// Shrink is on where that can make a memory limit less (Kubernetes 1.34 and later).
+	Shrink bool
+
 	// ServiceMonitors is on where the Prometheus operator's kind ServiceMonitor exists.
 	ServiceMonitors bool
 }
@@ -55,7 +58,7 @@ type Workload struct {
 	// Spec is the part of the cache's spec that the template was made for.
 	Spec v1alpha1.MemcachedSpec
 
-	// Settled is on when every node that it wants is ready, and of the template.
+	// Settled is on when there are as many nodes as the cache's spec wants, all ready and of the template.
 	Settled bool
 }
 

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/outcome"
 )
 
@@ -122,11 +123,20 @@ func failureOf(pod *corev1.Pod, process string) string {
 			}
 		}
 		// A container that keeps ending is now waiting, now running, now ended: it has recovered when it is ready.
-		if ended := lastEnd(container); ended != nil && !container.Ready {
+		if ended := lastEnd(container); ended != nil && !container.Ready && !restarted(container) {
+			if container.Name == change.AgentContainer {
+				process = "the agent"
+			}
 			return fmt.Sprintf("%s does not keep running (%s, exit code %d)", process, ended.Reason, ended.ExitCode)
 		}
 	}
 	return ""
+}
+
+// restarted tells whether a container runs and ended in order before, as memcached does when it is upgraded.
+func restarted(container *corev1.ContainerStatus) bool {
+	before := container.LastTerminationState.Terminated
+	return container.State.Running != nil && before != nil && before.ExitCode == 0
 }
 
 // lastEnd returns how the container last ended, nil when it never has.

@@ -169,6 +169,20 @@ func TestConditions(t *testing.T) {
 			})),
 			want: "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
 		},
+		"memcached was restarted in order, and is not ready for a moment": {
+			size: 2, deployment: deployment(2, 2, 1), pods: with(pods(2), container(func(c *corev1.ContainerStatus) {
+				c.State.Running = &corev1.ContainerStateRunning{}
+				c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Completed"}
+			})),
+			want: "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected",
+		},
+		"the agent crashes": {
+			size: 2, deployment: deployment(2, 2, 1), pods: with(pods(2), container(func(c *corev1.ContainerStatus) {
+				c.Name, c.LastTerminationState.Terminated = "agent", crashed
+			})),
+			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
+			message: "1 of 2 nodes are failing: the agent does not keep running (OOMKilled, exit code 137)",
+		},
 		"a container that is being created is no failure": {
 			size: 2, deployment: deployment(2, 2, 0), pods: with(pods(2), waitingFor("ContainerCreating")),
 			want: "False/NodesStarting False/NoNodeReady True/NodesStarting False/AsExpected",

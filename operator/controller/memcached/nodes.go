@@ -40,7 +40,7 @@ func (r *Reconciler) roll(ctx context.Context, in scope.MemcachedInputs, observe
 		StatefulSet: set, Revisions: revisions, States: seen.States, Now: in.Now,
 		Pods:     slices.DeleteFunc(slices.Clone(observed.Pods), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, set) }),
 		Version:  func(image string) string { return desired.VersionOf(in.Images, image) },
-		Features: change.Features{Resize: in.Features.Resize},
+		Features: change.Features{Resize: in.Features.Resize, Shrink: in.Features.Shrink},
 		Gate:     gate(in.Memcached.Spec.HitRatioGate),
 	}
 	step, err := nodes.Next(situation)

@@ -54,7 +54,7 @@ func TestAForeignDeploymentIsLeftAloneUntilItIsGone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found.Status.ObservedGeneration != 0 || found.Status.Replicas != 0 || len(found.Status.Nodes) > 0 {
+			if found.Status.ObservedGeneration != 0 || found.Status.Replicas != 0 || len(found.Status.Nodes) > 0 || found.Status.Pending != nil {
 				t.Errorf("the status takes the foreign Deployment for ours: %+v", found.Status)
 			}
 			now, err := get[appsv1.Deployment](t.Context(), s, "cache")

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/desired/memcached/hold"
 	"github.com/example/memcached-operator/operator/scope"
@@ -34,7 +32,7 @@ func record(running hold.Running) (map[string]string, error) {
 // Recorded reads the annotations of a workload. It returns nil when there are none, or none that can be read: what runs has
 // to be found out in another way then.
 func Recorded(annotations map[string]string) *scope.Workload {
-	workload := &scope.Workload{Template: &corev1ac.PodTemplateSpecApplyConfiguration{}}
+	workload := &scope.Workload{Template: &hold.Template{}}
 	if json.Unmarshal([]byte(annotations[templateAnnotation]), workload.Template) != nil || workload.Template.Spec == nil ||
 		json.Unmarshal([]byte(annotations[specAnnotation]), &workload.Spec) != nil {
 		return nil
@@ -42,8 +40,14 @@ func Recorded(annotations map[string]string) *scope.Workload {
 	return workload
 }
 
-// Unrecorded returns what a workload was given by a version of the operator that kept no record: those knew no field that
-// pods are made from.
-func Unrecorded(template *corev1ac.PodTemplateSpecApplyConfiguration) *scope.Workload {
-	return &scope.Workload{Template: template, Spec: v1alpha1.MemcachedSpec{}}
+// Unrecorded returns what a workload was given that has no record. Versions before 0.3.0 kept none, and knew no field that
+// pods are made from. If the template is not theirs, somebody took the record away, and it was made for the spec that there
+// is.
+func Unrecorded(in scope.MemcachedInputs, template *hold.Template) *scope.Workload {
+	workload := &scope.Workload{Template: template}
+	plain, err := render(in, v1alpha1.MemcachedSpec{})
+	if err != nil || !hold.SameButImage(template, plain) {
+		workload.Spec = in.Memcached.Spec
+	}
+	return workload
 }

@@ -32,11 +32,10 @@ func planNodes(in scope.MemcachedInputs) (Plan, error) {
 	var plan Plan
 	wanted, other := runners(in)
 	answer, err := decide(in, wanted.running)
-	if err == nil {
-		plan.Pending = answer.Pending
-	} else if wanted.running != nil {
-		answer.Running = hold.Running{Template: wanted.running.Template, Spec: wanted.running.Spec}
+	if err != nil && wanted.running != nil {
+		answer = goOn(in, wanted.running)
 	}
+	plan.Pending = answer.Pending
 	if answer.Running.Template != nil {
 		configuration, makeErr := wanted.make(in, answer.Running)
 		if makeErr != nil {
@@ -61,21 +60,40 @@ func decide(in scope.MemcachedInputs, running *scope.Workload) (hold.Answer, err
 	if err := checkSecrets(in); err != nil {
 		return hold.Answer{}, err
 	}
+	return hold.Decide(question(in, in.Memcached.Spec, running))
+}
+
+// goOn leaves the nodes as they are. What has waited before waits on.
+func goOn(in scope.MemcachedInputs, running *scope.Workload) hold.Answer {
+	spec := running.Spec
+	spec.Updates = in.Memcached.Spec.Updates
+	answer, err := hold.Decide(question(in, spec, running))
+	if err != nil {
+		answer.Pending = nil // Nobody can tell what would wait.
+	}
+	answer.Running = hold.Running{Template: running.Template, Spec: running.Spec}
+	return answer
+}
+
+func question(in scope.MemcachedInputs, spec v1alpha1.MemcachedSpec, running *scope.Workload) hold.Question {
 	question := hold.Question{
-		Spec:     in.Memcached.Spec,
-		Features: change.Features{Resize: in.Features.Resize},
+		Spec:     spec,
+		Features: change.Features{Resize: in.Features.Resize, Shrink: in.Features.Shrink},
 		Version:  func(image string) string { return VersionOf(in.Images, image) },
-		Render: func(spec v1alpha1.MemcachedSpec) (*hold.Template, error) {
-			return pod.Template(pod.Request{
-				Spec: spec, Identity: Identity(in.Memcached), Images: in.Images,
-				Host: Host(in.Memcached.Namespace, in.Memcached.Name),
-			})
-		},
+		Render:   func(spec v1alpha1.MemcachedSpec) (*hold.Template, error) { return render(in, spec) },
 	}
 	if running != nil {
 		question.Running = &hold.Running{Template: running.Template, Spec: running.Spec}
 	}
-	return hold.Decide(question)
+	return question
+}
+
+// render returns the pod template for a spec of the cache.
+func render(in scope.MemcachedInputs, spec v1alpha1.MemcachedSpec) (*hold.Template, error) {
+	return pod.Template(pod.Request{
+		Spec: spec, Identity: Identity(in.Memcached), Images: in.Images,
+		Host: Host(in.Memcached.Namespace, in.Memcached.Name),
+	})
 }
 
 // VersionOf returns the version of memcached in an image, empty if it is none of those that the operator knows.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -99,7 +100,7 @@ func TestACacheOfAnEarlierReleaseKeepsItsPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := inputs(operatortesting.MakeMemcached("example-memcached").UID("uid-1").Size(3).Obj())
-	in.Deployment = memcached.Unrecorded(given.Present[0].Spec.Template)
+	in.Deployment = memcached.Unrecorded(in, given.Present[0].Spec.Template)
 	got := plan(t, in)
 	now, ok := got.Present[0].(*appsv1ac.DeploymentApplyConfiguration)
 	if !ok {
@@ -111,6 +112,29 @@ func TestACacheOfAnEarlierReleaseKeepsItsPods(t *testing.T) {
 	}
 	if got.Pending == nil || got.Pending.Class != "Cold" || len(got.Pending.Changes) != 1 || got.Pending.Changes[0].Field != "image" {
 		t.Errorf("pending is %+v, want the image alone", got.Pending)
+	}
+	// A mistake in the spec changes nothing of that, and does not hide it.
+	in.Memcached.Spec.Auth = &v1alpha1.MemcachedAuth{SecretName: "forgotten"}
+	mistaken, err := memcached.MakePlan(in)
+	if difference := cmp.Diff(got.Pending, mistaken.Pending); err == nil || difference != "" {
+		t.Errorf("with the error %v, what waits has changed (-before +after):\n%s", err, difference)
+	}
+}
+
+// Whoever takes the record away does not release what waits.
+func TestALostRecordReleasesNothing(t *testing.T) {
+	in := inputs(operatortesting.MakeMemcached("cache").Size(2).Spec(func(s *v1alpha1.MemcachedSpec) { s.Threads = ptr.To[int32](8) }).Obj())
+	in.Images.Default = "1.6.18"
+	before, ok := plan(t, in).Present[0].(*appsv1ac.DeploymentApplyConfiguration)
+	if !ok {
+		t.Fatal("no Deployment comes first")
+	}
+	in.Images.Default = "1.6.45"
+	in.Deployment = memcached.Unrecorded(in, before.Spec.Template)
+	got := plan(t, in)
+	now, ok := got.Present[0].(*appsv1ac.DeploymentApplyConfiguration)
+	if !ok || cmp.Diff(before.Spec.Template, now.Spec.Template) != "" || got.Pending == nil {
+		t.Errorf("waiting is %+v, and this runs:\n%s", got.Pending, cmp.Diff(before.Spec.Template, now.Spec.Template))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // candidates returns templates between the running and the wanted one, the one with most of what is wanted first.
 func (q Question) candidates(wanted *Template) []*Template {
 	var candidates []*Template
-	if q.Spec.Image == q.Running.Spec.Image && q.Spec.Version == q.Running.Spec.Version {
+	if !q.choseImage() {
 		candidates = append(candidates, withImageOf(q.Running.Template, wanted))
 	}
 	if before, err := q.Render(q.Running.Spec); err == nil {
@@ -33,7 +33,21 @@ func withImageOf(running, wanted *Template) *Template {
 	if from, to := memcachedOf(running), memcachedOf(candidate); from != nil && to != nil {
 		to.Image = from.Image
 	}
+	if candidate.ObjectMetaApplyConfiguration != nil {
+		delete(candidate.Annotations, change.VersionAnnotation)
+	}
+	if running.ObjectMetaApplyConfiguration == nil {
+		return candidate
+	}
+	if version, told := running.Annotations[change.VersionAnnotation]; told {
+		candidate.WithAnnotations(map[string]string{change.VersionAnnotation: version})
+	}
 	return candidate
+}
+
+// choseImage tells whether the user has said since what memcached to run.
+func (q Question) choseImage() bool {
+	return q.Spec.Image != q.Running.Spec.Image || q.Spec.Version != q.Running.Spec.Version
 }
 
 func memcachedOf(template *Template) *corev1ac.ContainerApplyConfiguration {
@@ -70,6 +84,12 @@ func merge(running, before, wanted *Template) (*Template, error) {
 }
 
 func clone(template *Template) *Template { return meta.Convert[Template](template) }
+
+// SameButImage tells whether a Deployment would run the same pods with both templates, but for memcached's image.
+func SameButImage(a, b *Template) bool {
+	_, class := Question{}.between(a, withImageOf(a, b))
+	return class == change.None
+}
 
 // read describes how pods of a template run.
 func read(workload change.Workload, template *Template) (change.State, error) {

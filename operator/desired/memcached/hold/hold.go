@@ -32,7 +32,7 @@ type Question struct {
 	// Render makes the template for a spec.
 	Render func(v1alpha1.MemcachedSpec) (*Template, error)
 
-	// Version tells the version of memcached in an image, empty if it is not known.
+	// Version tells the version of memcached in an image, empty if it is not known. Nil knows none.
 	Version func(image string) string
 
 	// Features are what the cluster can do.
@@ -83,6 +83,9 @@ func (q Question) asked(wanted *Template) change.Class {
 	if err != nil {
 		return change.Cold // It cannot be told any more what the user changed, only that they did.
 	}
+	if q.choseImage() {
+		before = withImageOf(q.Running.Template, before) // What waits may be what the user now asks for.
+	}
 	_, class := q.between(before, wanted)
 	return class
 }
@@ -96,7 +99,10 @@ func (q Question) released(wanted *Template) bool {
 // milder returns the template that has most of what is wanted and loses no item.
 func (q Question) milder(wanted *Template) Running {
 	for _, candidate := range q.candidates(wanted) {
-		if _, class := q.between(q.Running.Template, candidate); class != change.Cold {
+		switch _, class := q.between(q.Running.Template, candidate); class {
+		case change.None:
+			return Running{Template: q.Running.Template, Spec: q.Spec} // Byte by byte as well, as above.
+		case change.Live, change.Warm:
 			return Running{Template: candidate, Spec: q.Spec}
 		}
 	}
@@ -117,9 +123,16 @@ func (q Question) between(from, to *Template) ([]change.Change, change.Class) {
 	if err != nil {
 		return unreadable(err), change.Cold
 	}
-	running.Version = cmp.Or(running.Version, q.Version(running.Image))
-	wanted.Version = cmp.Or(wanted.Version, q.Version(wanted.Image))
+	running.Version = cmp.Or(running.Version, q.version(running.Image))
+	wanted.Version = cmp.Or(wanted.Version, q.version(wanted.Image))
 	return change.Between(running, wanted, q.Features)
+}
+
+func (q Question) version(image string) string {
+	if q.Version == nil {
+		return ""
+	}
+	return q.Version(image)
 }
 
 // unreadable is for a template that somebody else wrote, or a later version of the operator.

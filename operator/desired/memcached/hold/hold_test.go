@@ -99,6 +99,19 @@ func labelled(s *v1alpha1.MemcachedSpec) { s.PodLabels = map[string]string{"team
 func automatic(s *v1alpha1.MemcachedSpec) {
 	s.Updates = &v1alpha1.MemcachedUpdates{Policy: v1alpha1.UpdateAutomatic}
 }
+func pinned(version string) func(*v1alpha1.MemcachedSpec) {
+	return func(s *v1alpha1.MemcachedSpec) { s.Version = version }
+}
+func mine(image, version string) func(*v1alpha1.MemcachedSpec) {
+	return func(s *v1alpha1.MemcachedSpec) { s.Image, s.Version = image, version }
+}
+func tolerating(keys ...string) func(*v1alpha1.MemcachedSpec) {
+	return func(s *v1alpha1.MemcachedSpec) {
+		for _, key := range keys {
+			s.Tolerations = append(s.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists})
+		}
+	}
+}
 func larger(s *v1alpha1.MemcachedSpec) {
 	s.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
 }
@@ -130,7 +143,13 @@ func TestWhatARunningCacheGets(t *testing.T) {
 			runs: "agent:2 memcached:1.6.18", pendingField: "image Cold"},
 		"other threads of a StatefulSet": {made: first, before: statefulSet(), now: second, spec: with(statefulSet(), threads),
 			runs: "agent:2 memcached:1.6.45", threads: true},
-		"a warm restart": {made: first, before: warm(), now: second, spec: warm(), runs: "agent:2 memcached:1.6.45"},
+		"a warm restart":                      {made: first, before: warm(), now: second, spec: warm(), runs: "agent:2 memcached:1.6.45"},
+		"the version that waits is asked for": {made: first, before: deployment(), now: second, spec: with(deployment(), pinned("1.6.45")), runs: "memcached:1.6.45"},
+		"the version that waits is asked for in slots": {made: first, before: statefulSet(), now: second, spec: with(statefulSet(), pinned("1.6.45")),
+			runs: "agent:2 memcached:1.6.45"},
+		"the version that runs is asked for": {made: first, before: deployment(), now: second, spec: with(deployment(), pinned("1.6.18")), runs: "memcached:1.6.18"},
+		"a version is chosen, and threads wait for nothing": {made: first, before: deployment(), now: second, spec: with(deployment(), pinned("1.6.18"), threads),
+			runs: "memcached:1.6.18", threads: true},
 		"a way back that no warm restart goes": {made: second, before: warm(), now: third, spec: warm(),
 			runs: "agent:3 memcached:1.6.45", pendingField: "image Cold"},
 	} {
@@ -230,5 +249,44 @@ func TestAnEarlierSpecThatCannotBeRenderedAnyMore(t *testing.T) {
 	})
 	if err != nil || images(answer.Running.Template) != "memcached:1.6.45" {
 		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
+// So is one with a change of the user's that makes no difference, while something waits.
+func TestAnEqualTemplateIsLeftAsItIsWhileAnotherWaits(t *testing.T) {
+	before := with(deployment(), tolerating("a", "b"))
+	template, err := first.render(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := decide(t, first, before, second, with(deployment(), tolerating("b", "a")))
+	if difference := cmp.Diff(template, answer.Running.Template); difference != "" || pendingFields(answer) != "image Cold" {
+		t.Errorf("%s waits, and the template changes (-before +after):\n%s", pendingFields(answer), difference)
+	}
+}
+
+// Which version is in an image of the user's may be told later, and counts from then on.
+func TestAVersionThatIsToldLaterCounts(t *testing.T) {
+	told := decide(t, second, with(warm(), mine("mine:a", "")), second, with(warm(), mine("mine:a", "1.6.38")))
+	answer, err := hold.Decide(hold.Question{
+		Running: &told.Running, Spec: with(warm(), mine("mine:b", "1.6.45")), Render: second.render, Version: func(string) string { return "" },
+	})
+	if err != nil || images(answer.Running.Template) != "agent:2 mine:b" || answer.Pending != nil {
+		t.Errorf("%s runs, and waits: %+v, %v", images(answer.Running.Template), answer.Pending, err)
+	}
+}
+
+// A later operator may know an earlier one's image no more, and still it has to know that the items stay.
+func TestAnImageThatIsKnownNoMoreIsUpgradedWarm(t *testing.T) {
+	template, err := first.render(warm())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := hold.Decide(hold.Question{
+		Running: &hold.Running{Template: template, Spec: warm()}, Spec: warm(), Render: second.render,
+		Version: func(image string) string { return map[string]string{"memcached:1.6.45": "1.6.45"}[image] },
+	})
+	if err != nil || images(answer.Running.Template) != "agent:2 memcached:1.6.45" || answer.Pending != nil {
+		t.Errorf("%s runs, and waits: %+v, %v", images(answer.Running.Template), answer.Pending, err)
 	}
 }

@@ -41,6 +41,7 @@ func memcached(s settings) *corev1ac.ContainerApplyConfiguration {
 	if s.Spec.WarmRestart {
 		container.Command = nil
 		container.WithCommand(entry.Command(memoryFile)...).
+			WithStartupProbe(starting()).
 			WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().
 				WithExec(corev1ac.ExecAction().WithCommand(entry.PreStop(memoryFile)...))))
 	}
@@ -64,6 +65,12 @@ func readiness() *corev1ac.ProbeApplyConfiguration {
 // liveness restarts a node late, because a restart empties it: only after a minute of silence.
 func liveness() *corev1ac.ProbeApplyConfiguration {
 	return connects().WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(6)
+}
+
+// starting gives memcached ten minutes to find its items again: it listens only then, and liveness would end it before.
+// Millions of items take a second or two.
+func starting() *corev1ac.ProbeApplyConfiguration {
+	return connects().WithInitialDelaySeconds(1).WithPeriodSeconds(1).WithTimeoutSeconds(2).WithFailureThreshold(600)
 }
 
 // connects succeeds when the port accepts a connection, which memcached does even when all its connections are taken.

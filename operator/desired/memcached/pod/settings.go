@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +37,7 @@ type Request struct {
 type settings struct {
 	Request
 	image     string
+	version   string // Of memcached in the image, empty if the spec does not say it.
 	arguments sizing.Arguments
 	resources resources
 }
@@ -45,7 +47,7 @@ type settings struct {
 func settle(r Request) (settings, error) {
 	s := settings{Request: r, resources: resourcesOf(r.Spec.Resources, r.Spec.TLS != nil)}
 	var err error
-	if s.image, err = imageOf(r.Spec, r.Images); err != nil {
+	if s.image, s.version, err = imageOf(r.Spec, r.Images); err != nil {
 		return s, err
 	}
 	if s.arguments, err = arrange(r.Spec, s.resources); err != nil {
@@ -66,19 +68,16 @@ func NeedsAgent(spec v1alpha1.MemcachedSpec) bool {
 	return spec.Workload == v1alpha1.WorkloadStatefulSet || spec.TLS != nil || spec.Auth != nil || spec.Monitoring != nil
 }
 
-// imageOf returns the image that a spec asks for.
-func imageOf(spec v1alpha1.MemcachedSpec, images scope.Images) (string, error) {
+// imageOf returns the image that a spec asks for, and the version of memcached in it.
+func imageOf(spec v1alpha1.MemcachedSpec, images scope.Images) (image, version string, err error) {
 	if spec.Image != "" {
-		return spec.Image, nil
+		return spec.Image, spec.Version, nil
 	}
-	version := spec.Version
-	if version == "" {
-		version = images.Default
-	}
+	version = cmp.Or(spec.Version, images.Default)
 	if image, known := images.Memcached[version]; known {
-		return image, nil
+		return image, version, nil
 	}
-	return "", outcome.Terminal(v1alpha1.ReasonUnknownVersion, fmt.Errorf(
+	return "", "", outcome.Terminal(v1alpha1.ReasonUnknownVersion, fmt.Errorf(
 		"spec.version: %s is not known to this version of the operator: choose one of %s, or name an image",
 		version, strings.Join(versions(images), ", ")))
 }

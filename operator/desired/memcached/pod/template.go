@@ -6,6 +6,7 @@ import (
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/desired/memcached/entry"
 	"github.com/example/memcached-operator/operator/desired/meta"
@@ -43,8 +44,9 @@ func annotations(s settings) map[string]string {
 	if resizesLive(s) {
 		annotations[CacheMemoryAnnotation] = strconv.FormatInt(s.arguments.CacheMemory, 10)
 	}
-	if s.Spec.Image != "" && s.Spec.Version != "" {
-		annotations[change.VersionAnnotation] = s.Spec.Version
+	// What is in the image matters to slots alone, and a Deployment replaces its pods for an annotation.
+	if s.version != "" && (s.Spec.Workload == v1alpha1.WorkloadStatefulSet || s.Spec.Image != "") {
+		annotations[change.VersionAnnotation] = s.version
 	}
 	return annotations
 }
