@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,7 +17,8 @@ import (
 
 // difference is what separates a pod from the template that is wanted.
 type difference struct {
-	running, wanted change.State
+	now             *corev1.PodTemplateSpec // What the pod has, as it counts.
+	running, wanted change.State            // The same and what is wanted, to be compared.
 	changes         []change.Change
 	class           change.Class
 }
@@ -29,60 +29,18 @@ func (r *rollout) difference(n *node) (*difference, error) {
 	if !found {
 		return nil, fmt.Errorf("its ControllerRevision %q does not exist", n.revision())
 	}
-	running, err := change.Read(change.StatefulSet, r.running(n.pod, template))
+	d := &difference{now: r.running(n, template), wanted: r.wanted}
+	running, err := change.Read(change.StatefulSet, d.now)
 	if err != nil {
 		return nil, err
 	}
 	running.Version = cmp.Or(running.Version, r.version(running.Image))
-	memory, err := strconv.ParseInt(n.pod.Annotations[pod.CacheMemoryAnnotation], 10, 64)
-	if err == nil && running.Arguments.MemoryFile == "" {
-		running.Arguments.CacheMemory = memory
+	if running.Arguments.MemoryFile == "" {
+		running.Arguments.CacheMemory = r.cacheMemory(n, running.Arguments.CacheMemory)
 	}
-	d := &difference{running: running, wanted: r.wanted}
+	d.running = running
 	d.changes, d.class = change.Between(running, r.wanted, r.Features)
 	return d, nil
-}
-
-// running returns the template of a pod with what the pod now has of everything that can be changed on it. Labels and
-// annotations of others are left out: those that no revision has.
-func (r *rollout) running(now *corev1.Pod, template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
-	template = template.DeepCopy()
-	template.Labels = only(now.Labels, r.labels)
-	template.Annotations = only(now.Annotations, r.annotations)
-	for _, lists := range [][2][]corev1.Container{
-		{template.Spec.Containers, now.Spec.Containers}, {template.Spec.InitContainers, now.Spec.InitContainers},
-	} {
-		for i := range lists[0] {
-			container := &lists[0][i]
-			runs := named(lists[1], container.Name)
-			if runs == nil {
-				continue
-			}
-			container.Image = runs.Image
-			if container.Name == change.MemcachedContainer {
-				takeOver(&container.Resources, runs.Resources)
-			}
-		}
-	}
-	return template
-}
-
-// takeOver sets CPU and memory to those of another container.
-func takeOver(resources *corev1.ResourceRequirements, from corev1.ResourceRequirements) {
-	for _, lists := range []struct {
-		to   *corev1.ResourceList
-		from corev1.ResourceList
-	}{{&resources.Requests, from.Requests}, {&resources.Limits, from.Limits}} {
-		if *lists.to == nil {
-			*lists.to = corev1.ResourceList{}
-		}
-		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-			delete(*lists.to, name)
-			if quantity, found := lists.from[name]; found {
-				(*lists.to)[name] = quantity
-			}
-		}
-	}
 }
 
 // plain returns a template without what is compared by itself, and with the requests that a pod gets from its limits.
@@ -136,7 +94,7 @@ func (d *difference) shrinks(n *node) bool {
 // onePatch tells whether one patch of the pod makes the whole difference.
 func (d *difference) onePatch() bool {
 	return !slices.ContainsFunc(d.changes, func(c change.Change) bool {
-		return !slices.Contains([]string{"image", "agentImage", "labels", "annotations"}, c.Field)
+		return !slices.Contains([]string{"image", "agentImage", "labels", "annotations", "version"}, c.Field)
 	})
 }
 
@@ -145,7 +103,7 @@ func (d *difference) text() string {
 	var words []string
 	for _, c := range d.changes {
 		field := c.Field
-		if field == "image" && d.running.Version != "" && d.wanted.Version != "" && d.running.Version != d.wanted.Version {
+		if (field == "image" || field == "version") && d.running.Version != "" && d.wanted.Version != "" && d.running.Version != d.wanted.Version {
 			field += fmt.Sprintf(" %s -> %s", d.running.Version, d.wanted.Version)
 		}
 		words = append(words, fmt.Sprintf("%s (%s)", field, c.Class))
@@ -155,17 +113,6 @@ func (d *difference) text() string {
 		words = append(words[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(words, ", ")
-}
-
-// only returns the entries of a map with certain keys.
-func only(of map[string]string, keys map[string]bool) map[string]string {
-	part := map[string]string{}
-	for key := range keys {
-		if value, found := of[key]; found {
-			part[key] = value
-		}
-	}
-	return part
 }
 
 func named(containers []corev1.Container, name string) *corev1.Container {

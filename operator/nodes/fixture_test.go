@@ -24,6 +24,9 @@ import (
 const (
 	name  = "cache"
 	image = "memcached:"
+
+	// mirror is what a webhook puts before images.
+	mirror = "mirror/"
 )
 
 // morning is when every test begins.
@@ -92,7 +95,7 @@ func (s shape) template() corev1.PodTemplateSpec {
 	return template
 }
 
-// version is what the operator knows of images.
+// version is what the operator knows of images: nothing of those in a mirror.
 func version(of string) string {
 	known := map[string]string{image + "1.6.18": "1.6.18", image + "1.6.38": "1.6.38", image + "1.6.45": "1.6.45", image + "bad": "1.6.45"}
 	return known[of]
@@ -107,14 +110,21 @@ type world struct {
 	machines  map[string]*machine // By the name of the pod.
 	gate      *nodes.Gate
 	resize    bool
+	webhook   func(pod *corev1.Pod, update bool) // Changes pods that are made, or updated.
+	crippled  string                             // An image of the agent whose probe fails.
 	now       time.Time
 	counter   int64
 }
 
 // newWorld returns a StatefulSet with that many pods, all ready and of the template.
 func newWorld(t *testing.T, size int32, s shape) *world {
+	return newWorldWith(t, size, s, func(*corev1.Pod, bool) {})
+}
+
+func newWorldWith(t *testing.T, size int32, s shape, webhook func(*corev1.Pod, bool)) *world {
 	w := &world{
-		t: t, revisions: map[string]*appsv1.ControllerRevision{}, pods: map[string]*corev1.Pod{}, machines: map[string]*machine{},
+		webhook: webhook,
+		t:       t, revisions: map[string]*appsv1.ControllerRevision{}, pods: map[string]*corev1.Pod{}, machines: map[string]*machine{},
 		resize: true, now: morning,
 		set: &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: "set"},
@@ -150,7 +160,7 @@ func (w *world) situation() nodes.Situation {
 	s := nodes.Situation{
 		StatefulSet: w.set.DeepCopy(), States: map[string]*state.State{}, Version: version, Gate: w.gate, Now: w.now,
 	}
-	s.Features.Resize = w.resize
+	s.Features.Resize, s.Features.Shrink = w.resize, w.resize
 	for _, revision := range w.revisions {
 		s.Revisions = append(s.Revisions, *revision.DeepCopy())
 	}
@@ -182,8 +192,16 @@ func (w *world) pod(slot int) *corev1.Pod {
 
 func (w *world) machine(slot int) *machine { return w.machines[w.pod(slot).Name] }
 
-// unready makes a pod not ready since some time ago.
+// unready makes a pod not ready since some time ago, because of memcached.
 func (w *world) unready(slot int, since time.Duration) {
 	w.machine(slot).sick = true
+	statusOf(w.pod(slot), "memcached").Ready = false
+	setReady(w.pod(slot), false, w.now.Add(-since))
+}
+
+// limp makes a pod not ready since some time ago, because of its agent, which cannot be reached either.
+func (w *world) limp(slot int, since time.Duration) {
+	w.machine(slot).lame = true
+	statusOf(w.pod(slot), "agent").Ready = false
 	setReady(w.pod(slot), false, w.now.Add(-since))
 }

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/example/memcached-operator/operator/change"
 )
 
 const (
-	// brokenAfter is how long a pod that runs may not be ready before it counts as broken. A pod of a cache that is only
-	// overloaded comes back earlier.
+	// brokenAfter is how long a pod that runs may not be ready before it counts as broken, or limping. A pod of a cache that
+	// is only overloaded comes back earlier.
 	brokenAfter = time.Minute
 
 	// stuckAfter is how long anything may take before it counts as stuck: that of Kubernetes' own Deployments.
@@ -32,11 +34,28 @@ var startFailures = map[string]string{
 
 // failure returns what keeps a pod from becoming ready, empty if nothing is known to.
 func (n *node) failure() string {
+	if failure := n.failureToServe(); failure != "" {
+		return failure
+	}
+	return n.failureOf(n.pod.Spec.Containers)
+}
+
+// failureToServe returns what keeps memcached from serving clients, empty if nothing is known to.
+func (n *node) failureToServe() string {
 	if scheduled := conditionOf(n.pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse &&
 		scheduled.Reason == corev1.PodReasonUnschedulable {
 		return "no machine has room for it: " + scheduled.Message
 	}
-	for _, container := range slices.Concat(n.pod.Spec.InitContainers, n.pod.Spec.Containers) {
+	concerned := slices.Clone(n.pod.Spec.InitContainers)
+	if memcached := named(n.pod.Spec.Containers, change.MemcachedContainer); memcached != nil {
+		concerned = append(concerned, *memcached)
+	}
+	return n.failureOf(concerned)
+}
+
+// failureOf returns why the first of the containers that cannot start does not, empty if all can.
+func (n *node) failureOf(containers []corev1.Container) string {
+	for _, container := range containers {
 		if waiting := n.container(container.Name).State.Waiting; waiting != nil && startFailures[waiting.Reason] != "" {
 			return fmt.Sprintf(startFailures[waiting.Reason], container.Image, container.Name)
 		}
@@ -44,18 +63,54 @@ func (n *node) failure() string {
 	return ""
 }
 
+// serves tells whether memcached itself is ready. The pod may not be: its agent has a probe of its own.
+func (n *node) serves() bool {
+	memcached := n.container(change.MemcachedContainer)
+	return n.ready() || memcached.Ready && memcached.State.Running != nil
+}
+
 // broken tells whether a pod serves nobody and is not about to.
 func (n *node) broken(now time.Time) bool {
-	return !n.ready() && (n.failure() != "" || now.Sub(n.unreadySince()) >= brokenAfter)
+	return !n.serves() && (n.failureToServe() != "" || now.Sub(n.silentSince()) >= brokenAfter)
+}
+
+// idle tells whether there is no item to lose and no client to disturb in a pod.
+func (n *node) idle(now time.Time) bool { return n.empty() || n.broken(now) }
+
+// limping tells whether memcached in a pod serves, but the pod is not ready and not about to be.
+func (n *node) limping(now time.Time) bool {
+	return n.serves() && !n.ready() && (n.failure() != "" || now.Sub(n.unreadySince()) >= brokenAfter)
+}
+
+// silentSince returns since when memcached may have served nobody. While its pod is not ready for another reason, nothing
+// tells when memcached stopped being ready, but when it last started or ended.
+func (n *node) silentSince() time.Time {
+	since, memcached := n.unreadySince(), n.container(change.MemcachedContainer)
+	if running := memcached.State.Running; running != nil {
+		since = latest(since, running.StartedAt.Time)
+	}
+	for _, ended := range []*corev1.ContainerStateTerminated{memcached.State.Terminated, memcached.LastTerminationState.Terminated} {
+		if ended != nil {
+			since = latest(since, ended.FinishedAt.Time)
+		}
+	}
+	return since
 }
 
 // unreadySince returns when the pod was last ready, or began to be.
 func (n *node) unreadySince() time.Time {
 	since := n.pod.CreationTimestamp.Time
-	if ready := conditionOf(n.pod, corev1.PodReady); ready != nil && ready.LastTransitionTime.After(since) {
-		since = ready.LastTransitionTime.Time
+	if ready := conditionOf(n.pod, corev1.PodReady); ready != nil {
+		since = latest(since, ready.LastTransitionTime.Time)
 	}
 	return since
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // notReady waits for a pod that is not ready.

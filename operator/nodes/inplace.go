@@ -3,6 +3,7 @@ package nodes
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -15,13 +16,13 @@ const agentItems = 2
 
 // begin makes the first step of a change in place.
 func (r *rollout) begin(n *node, d *difference) (Step, error) {
-	restarts := r.restarts(n)
+	restarts := r.restarts(n, d)
 	if n.mark == nil && !d.resizes() && !d.memory() && len(restarts) == 0 {
 		why := fmt.Sprintf("%s has the template now: %s", n.name(), d.text())
 		if d.class == change.None {
 			why = n.name() + " is of the template"
 		}
-		return r.finish(n, d.class, why)
+		return r.finish(n, d, why)
 	}
 	next := r.nextMark(n, d)
 	if d.resizes() && !next.Shrinks {
@@ -37,7 +38,7 @@ func (r *rollout) begin(n *node, d *difference) (Step, error) {
 
 // nextMark returns the mark for the revision that is wanted. What a mark for another revision still waits for is taken over.
 func (r *rollout) nextMark(n *node, d *difference) mark {
-	next := mark{Revision: r.revision, Since: r.Now.UTC(), Shrinks: d.shrinks(n)}
+	next := mark{Revision: r.revision, Since: r.Now.UTC(), Shrinks: d.shrinks(n), Given: n.given(), Sizes: n.sizes()}
 	if before := n.mark; before != nil {
 		next.Restarts, next.Items, next.Process = before.Restarts, before.Items, before.Process
 		next.CacheMemory = before.CacheMemory
@@ -51,7 +52,7 @@ func (r *rollout) nextMark(n *node, d *difference) mark {
 // patch makes the one patch, and notes what has to come of it.
 func (r *rollout) patch(n *node, d *difference, m mark) (Step, error) {
 	m.Patched = true
-	restarts := r.restarts(n)
+	restarts := r.restarts(n, d)
 	if _, memcached := restarts[change.MemcachedContainer]; memcached {
 		switch {
 		case d.class == change.Cold:
@@ -68,7 +69,7 @@ func (r *rollout) patch(n *node, d *difference, m mark) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	e := r.edit(n)
+	e := r.edit(d)
 	e.annotations[UpdateAnnotation] = &text
 	if m.CacheMemory != 0 {
 		memory := fmt.Sprint(m.CacheMemory)
@@ -78,12 +79,9 @@ func (r *rollout) patch(n *node, d *difference, m mark) (Step, error) {
 }
 
 // restarts returns the IDs of the containers that a patch is going to restart.
-func (r *rollout) restarts(n *node) map[string]string {
-	restarts := map[string]string{}
-	for _, container := range imagesOf(n.pod.Spec.Containers, r.template.Spec.Containers) {
-		restarts[container.Name] = n.container(container.Name).ContainerID
-	}
-	for _, container := range imagesOf(n.pod.Spec.InitContainers, r.template.Spec.InitContainers) {
+func (r *rollout) restarts(n *node, d *difference) map[string]string {
+	restarts, e := map[string]string{}, r.edit(d)
+	for _, container := range slices.Concat(e.containers, e.initContainers) {
 		restarts[container.Name] = n.container(container.Name).ContainerID
 	}
 	return restarts
@@ -103,7 +101,7 @@ func (r *rollout) goOn(n *node, d *difference) (Step, error) {
 	if !n.seen() {
 		return r.waitFor(n, fmt.Sprintf("the machine of %s has yet to act on the change", n.name())), nil
 	}
-	if why, refused := n.resizing(r.wanted.Resources); why != "" {
+	if why, refused := n.resizing(); why != "" {
 		step := r.waitFor(n, why)
 		step.Stuck = step.Stuck || refused
 		return step, nil
@@ -127,7 +125,7 @@ func (r *rollout) settle(n *node, d *difference) (Step, error) {
 	case n.mark.Items > agentItems:
 		return r.judge(n, d)
 	}
-	return r.finish(n, d.class, n.name()+" is of the template")
+	return r.finish(n, d, n.name()+" is of the template")
 }
 
 // judge tells whether the items survived the restart.
@@ -139,14 +137,14 @@ func (r *rollout) judge(n *node, d *difference) (Step, error) {
 	case n.state.Process == n.mark.Process:
 		return r.waitFor(n, fmt.Sprintf("the agent of %s has yet to see that memcached started anew", n.name())), nil
 	case n.state.Warm:
-		return r.finish(n, d.class, fmt.Sprintf("memcached in %s found its items again: it had %d, and has %d", n.name(), expected, n.state.Items))
+		return r.finish(n, d, fmt.Sprintf("memcached in %s found its items again: it had %d, and has %d", n.name(), expected, n.state.Items))
 	case len(r.outdated()) > 1:
 		return Step{Kind: Wait, Pod: n.pod, After: later, Stuck: true, Why: fmt.Sprintf(
 			"memcached in %[1]s started empty, although it should have kept its %[2]d items; the other nodes are left as they are. "+
 				"See why with kubectl logs %[1]s -c %[3]s; revert the spec, or go on with kubectl annotate pod %[1]s %[4]s-",
 			n.name(), expected, change.MemcachedContainer, UpdateAnnotation)}, nil
 	}
-	return r.finish(n, d.class, fmt.Sprintf("memcached in %s started empty, although it should have kept its %d items", n.name(), expected))
+	return r.finish(n, d, fmt.Sprintf("memcached in %s started empty, although it should have kept its %d items", n.name(), expected))
 }
 
 // remembers tells whether memcached has the memory for items that it should have.
@@ -178,7 +176,7 @@ func (r *rollout) waitFor(n *node, why string) Step {
 }
 
 // resizing returns what a resize waits for, empty if it is done, and whether the machine refuses it.
-func (n *node) resizing(wanted change.Resources) (why string, refused bool) {
+func (n *node) resizing() (why string, refused bool) {
 	if pending := conditionOf(n.pod, corev1.PodResizePending); pending != nil && pending.Status == corev1.ConditionTrue {
 		refused = pending.Reason == corev1.PodReasonInfeasible || pending.Reason == corev1.PodReasonDeferred
 		return fmt.Sprintf("%s cannot be resized (%s): %s", n.name(), pending.Reason, pending.Message), refused
@@ -189,7 +187,7 @@ func (n *node) resizing(wanted change.Resources) (why string, refused bool) {
 		}
 		return n.name() + " is being resized", false
 	}
-	if limit := n.memoryLimit(); limit != 0 && limit != wanted.MemoryLimit {
+	if limit := n.memoryLimit(); limit != 0 && limit != n.askedMemoryLimit() {
 		return fmt.Sprintf("the machine of %s has yet to resize it", n.name()), false
 	}
 	return "", false

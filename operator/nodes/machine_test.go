@@ -23,7 +23,8 @@ type machine struct {
 	images  map[string]string // That the containers run; none for one that does not.
 	seen    int64             // The generation that the kubelet acts on.
 	limit   int64             // Of memory, in MiB, that holds now.
-	sick    bool              // It does not become ready.
+	sick    bool              // memcached does not become ready.
+	lame    bool              // The agent does not become ready, and cannot be reached.
 	mute    bool              // The agent cannot be reached.
 	problem string            // What the agent says is not right.
 	refuses string            // Reason for which it does not resize.
@@ -37,46 +38,14 @@ type machine struct {
 	hitRatio     *float64
 
 	ours bool // It is not ready because of the operator.
+	down bool // memcached is not ready because of the operator.
 }
 
 func (m *machine) state() *state.State {
-	if m == nil || m.mute || m.images["agent"] == "" || m.images["memcached"] == "" {
+	if m == nil || m.mute || m.lame || m.images["agent"] == "" || m.images["memcached"] == "" {
 		return nil
 	}
 	return &state.State{Process: m.process, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
-}
-
-func setReady(pod *corev1.Pod, ready bool, at time.Time) {
-	status := corev1.ConditionFalse
-	if ready {
-		status = corev1.ConditionTrue
-	}
-	for i := range pod.Status.Conditions {
-		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady {
-			if condition.Status != status {
-				condition.Status, condition.LastTransitionTime = status, metav1.NewTime(at)
-			}
-			return
-		}
-	}
-	pod.Status.Conditions = append(pod.Status.Conditions,
-		corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(at)})
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
-func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
-	for i := range pod.Status.ContainerStatuses {
-		if pod.Status.ContainerStatuses[i].Name == container {
-			return &pod.Status.ContainerStatuses[i]
-		}
-	}
-	pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: container})
-	return &pod.Status.ContainerStatuses[len(pod.Status.ContainerStatuses)-1]
 }
 
 // settle lets the cluster do all it can without the operator.
@@ -112,8 +81,12 @@ func (w *world) create(podName string) {
 	pod.Labels[appsv1.ControllerRevisionHashLabelKey] = w.set.Status.UpdateRevision
 	pod.Labels["statefulset.kubernetes.io/pod-name"] = podName
 	pod.Status.Phase = corev1.PodPending
-	ours := w.machines[podName] != nil && w.machines[podName].ours
-	w.machines[podName] = &machine{images: map[string]string{}, ours: ours}
+	w.webhook(pod, false)
+	m := &machine{images: map[string]string{}}
+	if before := w.machines[podName]; before != nil {
+		m.ours, m.down = before.ours, before.down
+	}
+	w.machines[podName] = m
 	w.pods[podName] = pod
 	w.changed(pod)
 }
@@ -150,12 +123,18 @@ func (w *world) kubelet(pod *corev1.Pod, m *machine) {
 		pod.Status.ObservedGeneration = m.seen
 	case w.stopOne(pod, m), w.startOne(pod, m), w.resizeOne(pod, m), w.agentOne(pod, m):
 	default:
-		running := m.images["memcached"] != "" && m.images["agent"] != ""
-		if running && !m.sick {
-			setReady(pod, true, w.now)
-			m.ours = false
-			m.items += 100
-		}
+		w.probe(pod, m)
+	}
+}
+
+// probe tells what is ready.
+func (w *world) probe(pod *corev1.Pod, m *machine) {
+	memcached, agent := m.images["memcached"] != "" && !m.sick, m.images["agent"] != "" && !m.lame
+	statusOf(pod, "memcached").Ready, statusOf(pod, "agent").Ready = memcached, agent
+	setReady(pod, memcached && agent, w.now)
+	m.ours, m.down = m.ours && (!memcached || !agent), m.down && !memcached
+	if memcached {
+		m.items += 100
 	}
 }
 
@@ -174,14 +153,16 @@ func (w *world) stop(pod *corev1.Pod, m *machine, container string, saves bool) 
 	if container == "memcached" {
 		m.saved, m.saver = 0, ""
 		if saves && argument(pod, "-e") != "" {
-			m.saved, m.saver = m.items, version(m.images[container])
+			m.saved, m.saver = m.items, version(strings.TrimPrefix(m.images[container], mirror))
 		}
 		m.items = 0
 	}
 	delete(m.images, container)
 	setReady(pod, false, w.now)
 	status := statusOf(pod, container)
-	status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: status.ContainerID}}
+	status.Ready = false
+	status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ContainerID: status.ContainerID, FinishedAt: metav1.NewTime(w.now)}}
 }
 
 // startOne starts a container that does not run.
@@ -208,6 +189,8 @@ func (w *world) startOne(pod *corev1.Pod, m *machine) bool {
 		m.images[container.Name] = container.Image
 		if container.Name == "memcached" {
 			w.startMemcached(pod, m)
+		} else if w.crippled != "" {
+			m.lame = container.Image == w.crippled
 		}
 		if len(m.images) == len(pod.Spec.Containers) {
 			pod.Status.Phase = corev1.PodRunning
@@ -218,7 +201,7 @@ func (w *world) startOne(pod *corev1.Pod, m *machine) bool {
 }
 
 func (w *world) startMemcached(pod *corev1.Pod, m *machine) {
-	running := version(m.images["memcached"])
+	running := version(strings.TrimPrefix(m.images["memcached"], mirror))
 	m.warm = m.saved > 0 && (running >= m.saver || running >= "1.6.38")
 	m.items = 0
 	if m.warm {

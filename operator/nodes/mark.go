@@ -3,6 +3,7 @@ package nodes
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,14 @@ type mark struct {
 
 	// Patched is on when images, labels and annotations have been set.
 	Patched bool `json:"patched,omitempty"`
+
+	// Given is the revision that the pod had its images, labels and annotations from until it is Patched; empty if that is
+	// not known.
+	Given string `json:"given,omitempty"`
+
+	// Sizes are the revisions that the pod may have had its CPU and memory from before: that of its label, and those that it
+	// was on its way to.
+	Sizes []string `json:"sizes,omitempty"`
 
 	// CacheMemory is what the agent has to report, in MiB; 0 if that does not change.
 	CacheMemory int64 `json:"cacheMemory,omitempty"`
@@ -57,6 +66,29 @@ func (m mark) text() (string, error) {
 		return "", fmt.Errorf("encode the annotation %s: %w", UpdateAnnotation, err)
 	}
 	return string(text), nil
+}
+
+// given returns the revision that the pod got its images, labels and annotations from, empty if that is not known.
+func (n *node) given() string {
+	switch {
+	case n.mark == nil:
+		return n.revision()
+	case n.mark.Patched:
+		return n.mark.Revision
+	}
+	return n.mark.Given
+}
+
+// sizes returns the revisions of which one gave the pod its CPU and memory. A resize cannot be noted in the same step as it is
+// made, so all that the pod was on its way to count. A mark that cannot be read is that of a revision that does not exist.
+func (n *node) sizes() []string {
+	switch {
+	case n.mark == nil:
+		return []string{n.revision()}
+	case slices.Contains(n.mark.Sizes, n.mark.Revision):
+		return n.mark.Sizes
+	}
+	return append(slices.Clone(n.mark.Sizes), n.mark.Revision)
 }
 
 // awaited returns the container of a restart that has been asked for and not begun yet, empty if there is none. A container

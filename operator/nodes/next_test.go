@@ -240,7 +240,7 @@ func TestATemplateThatCannotBeRead(t *testing.T) {
 	w.want(warm())
 	w.set.Spec.Template.Spec.Containers[0].Args = []string{"-m"}
 	if step, err := nodes.Next(w.situation()); err == nil ||
-		err.Error() != "the pod template of StatefulSet default/cache: memcached's argument -m has no value" {
+		err.Error() != "the pod template of StatefulSet default/cache: memcached's argument -m: it has no value" {
 		t.Errorf("got %+v and %v", step, err)
 	}
 }

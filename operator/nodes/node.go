@@ -91,6 +91,15 @@ func (n *node) memoryLimit() int64 {
 	return memcached.Resources.Limits.Memory().Value()
 }
 
+// askedMemoryLimit returns the memory limit of memcached in the pod's spec, in bytes.
+func (n *node) askedMemoryLimit() int64 {
+	memcached := named(n.pod.Spec.Containers, change.MemcachedContainer)
+	if memcached == nil {
+		return 0
+	}
+	return memcached.Resources.Limits.Memory().Value()
+}
+
 // seen tells whether the status of the pod speaks of its newest spec, as far as the cluster tells that at all.
 func (n *node) seen() bool {
 	return n.pod.Status.ObservedGeneration == 0 || n.pod.Status.ObservedGeneration >= n.pod.Generation

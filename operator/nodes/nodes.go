@@ -91,7 +91,8 @@ type Step struct {
 	// Content is the strategic merge patch of a Patch or Resize. It applies only to the pod as it was seen.
 	Content []byte
 
-	// Unready is on for a Replace of a pod that serves nobody, which no PodDisruptionBudget needs to allow.
+	// Unready is on for a Replace of a pod that is not ready, which no PodDisruptionBudget needs to allow: one that serves
+	// nobody, or that limps.
 	Unready bool
 }
 

@@ -39,12 +39,12 @@ type partOfPod struct {
 }
 
 // edit returns the images, labels and annotations that the pod has to get.
-func (r *rollout) edit(n *node) edit {
+func (r *rollout) edit(d *difference) edit {
 	return edit{
-		labels:         replacing(n.pod.Labels, r.template.Labels, r.labels),
-		annotations:    replacing(n.pod.Annotations, r.template.Annotations, r.annotations),
-		containers:     imagesOf(n.pod.Spec.Containers, r.template.Spec.Containers),
-		initContainers: imagesOf(n.pod.Spec.InitContainers, r.template.Spec.InitContainers),
+		labels:         replacing(d.now.Labels, r.template.Labels, r.labels),
+		annotations:    replacing(d.now.Annotations, r.template.Annotations, r.annotations),
+		containers:     imagesOf(d.now.Spec.Containers, r.template.Spec.Containers),
+		initContainers: imagesOf(d.now.Spec.InitContainers, r.template.Spec.InitContainers),
 	}
 }
 
@@ -75,14 +75,14 @@ func imagesOf(now, wanted []corev1.Container) []partOfContainer {
 }
 
 // finish ends a change in place: the pod is of the revision that is wanted.
-func (r *rollout) finish(n *node, class change.Class, why string) (Step, error) {
-	e := r.edit(n)
+func (r *rollout) finish(n *node, d *difference, why string) (Step, error) {
+	e := r.edit(d)
 	e.containers, e.initContainers = nil, nil // Nothing is restarted any more.
 	e.labels[appsv1.ControllerRevisionHashLabelKey] = &r.revision
 	if n.mark != nil {
 		e.annotations[UpdateAnnotation] = nil
 	}
-	return r.patched(n, class, why, e)
+	return r.patched(n, d.class, why, e)
 }
 
 // patched returns the step that makes an edit.
@@ -91,11 +91,15 @@ func (r *rollout) patched(n *node, class change.Class, why string, e edit) (Step
 	return Step{Kind: Patch, Pod: n.pod, Class: class, Why: why, After: soon, Content: content}, err
 }
 
-// resize returns the step that gives memcached its CPU and memory.
+// resize returns the step that gives memcached the CPU and memory in which it differs.
 func (r *rollout) resize(n *node, d *difference) (Step, error) {
-	wanted := named(r.template.Spec.Containers, change.MemcachedContainer).Resources
+	wanted, now := r.memcached(), named(d.now.Spec.Containers, change.MemcachedContainer)
 	resources := &corev1.ResourceRequirements{}
-	takeOver(resources, wanted)
+	for _, q := range quantities {
+		if !q.same(&now.Resources, &wanted.Resources) {
+			q.set(resources, &wanted.Resources)
+		}
+	}
 	content, err := edit{containers: []partOfContainer{{Name: change.MemcachedContainer, Resources: resources}}}.content(n.pod)
 	return Step{Kind: Resize, Pod: n.pod, Class: d.class, After: soon, Content: content,
 		Why: fmt.Sprintf("%s is resized: %s", n.name(), d.text())}, err

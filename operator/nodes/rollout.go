@@ -3,6 +3,7 @@ package nodes
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -69,7 +70,7 @@ func (r *rollout) next() (Step, error) {
 	var waits *Step
 	var others []*node
 	for _, n := range r.outdated() {
-		if !n.empty() && !n.broken(r.Now) && !n.onTheWay(r.revision) {
+		if !n.idle(r.Now) && !n.onTheWay(r.revision) {
 			others = append(others, n)
 			continue
 		}
@@ -87,7 +88,7 @@ func (r *rollout) next() (Step, error) {
 	if step, waits := r.incomplete(); waits {
 		return step, nil
 	}
-	return r.advance(first(others))
+	return r.advance(r.first(others))
 }
 
 // outdated returns the pods that are not of the template.
@@ -101,22 +102,26 @@ func (r *rollout) outdated() []*node {
 	return outdated
 }
 
-// first returns the pod that follows: one that had been on its way to another revision, or that with the highest number.
-func first(nodes []*node) *node {
-	for _, n := range nodes {
-		if n.mark != nil {
-			return n
+// first returns the pod that follows: one that had been on its way to another revision, one that limps, or that with the
+// highest number.
+func (r *rollout) first(nodes []*node) *node {
+	for _, precedes := range []func(*node) bool{
+		func(n *node) bool { return n.mark != nil },
+		func(n *node) bool { return n.limping(r.Now) },
+	} {
+		if i := slices.IndexFunc(nodes, precedes); i >= 0 {
+			return nodes[i]
 		}
 	}
 	return nodes[0]
 }
 
-// incomplete waits until every pod that is wanted is there and ready.
+// incomplete waits until every pod that is wanted is there, and ready unless it is excused.
 func (r *rollout) incomplete() (Step, bool) {
 	there := map[int32]bool{}
 	for _, n := range r.pods {
 		there[n.slot] = true
-		if !n.ready() {
+		if !n.ready() && !r.excused(n) {
 			return r.notReady(n), true
 		}
 	}
@@ -129,12 +134,17 @@ func (r *rollout) incomplete() (Step, bool) {
 	return Step{}, false
 }
 
+// excused tells whether nobody waits for a pod to become ready: one that limps, and has not got what may mend it yet.
+func (r *rollout) excused(n *node) bool {
+	patched := n.onTheWay(r.revision) && n.mark.Patched
+	return n.limping(r.Now) && !n.done(r.revision) && !patched
+}
+
 // advance returns what brings one pod closer to the template.
 func (r *rollout) advance(n *node) (Step, error) {
 	d, err := r.difference(n)
-	serves := !n.empty() && !n.broken(r.Now)
 	switch awaited := n.awaited(); {
-	case err != nil && serves:
+	case err != nil && !n.idle(r.Now):
 		why := fmt.Sprintf("%s cannot be compared with the template: %s. Delete it to have it made anew; its items will be lost", n.name(), err)
 		return Step{Kind: Wait, Pod: n.pod, Why: why, After: later, Stuck: true}, nil
 	case err != nil:
@@ -143,13 +153,13 @@ func (r *rollout) advance(n *node) (Step, error) {
 		return r.goOn(n, d)
 	case awaited != "":
 		return r.waitFor(n, fmt.Sprintf("%s in %s has yet to be restarted, as was asked for before", awaited, n.name())), nil
-	case serves:
+	case !n.idle(r.Now):
 		return r.update(n, d)
 	}
 	return r.repair(n, d)
 }
 
-// update changes a pod that serves clients.
+// update changes a pod that serves clients, or may in a moment.
 func (r *rollout) update(n *node, d *difference) (Step, error) {
 	if d.class == change.Cold {
 		if step, closed := r.gate(n); closed {
@@ -163,14 +173,15 @@ func (r *rollout) update(n *node, d *difference) (Step, error) {
 	return r.begin(n, d)
 }
 
-// beforeRestart waits with a restart of memcached for an agent that can tell what becomes of the items, and with any restart
-// for other pods.
+// beforeRestart waits with a restart of memcached for an agent that can tell what becomes of the items, unless the pod limps
+// because of it, and with any restart for other pods.
 func (r *rollout) beforeRestart(n *node, d *difference) (Step, bool) {
-	restarts := r.restarts(n)
+	restarts := r.restarts(n, d)
 	if len(restarts) == 0 || n.broken(r.Now) {
 		return Step{}, false
 	}
-	if _, memcached := restarts[change.MemcachedContainer]; memcached && d.class == change.Warm && n.state == nil {
+	_, memcached := restarts[change.MemcachedContainer]
+	if memcached && d.class == change.Warm && n.state == nil && !n.limping(r.Now) {
 		why := fmt.Sprintf("%s is not restarted, because its agent cannot be reached to tell whether the items stay: "+
 			"let the operator connect to port %d of the pod", n.name(), pod.MetricsPort)
 		return Step{Kind: Wait, Pod: n.pod, Why: why, After: soon, Stuck: true}, true

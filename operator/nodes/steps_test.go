@@ -23,7 +23,7 @@ func (w *world) make(step nodes.Step) {
 	}
 	m := w.machines[pod.Name]
 	if step.Kind == nodes.Replace {
-		m.ours = m.ours || isReady(pod)
+		m.ours, m.down = m.ours || isReady(pod), m.down || serves(pod)
 		pod.DeletionTimestamp = &metav1.Time{Time: w.now}
 		setReady(pod, false, w.now)
 		w.changed(pod)
@@ -49,12 +49,14 @@ func (w *world) patch(pod *corev1.Pod, m *machine, step nodes.Step) {
 	if patched.UID != pod.UID || patched.ResourceVersion != pod.ResourceVersion {
 		w.t.Fatalf("the patch is for another pod: %s", step.Content)
 	}
-	if resized := limitOf(patched) != limitOf(pod); resized != (step.Kind == nodes.Resize) {
+	if resized := !equality.Semantic.DeepEqual(patched.Spec.Containers[0].Resources, pod.Spec.Containers[0].Resources); resized != (step.Kind == nodes.Resize) {
 		w.t.Fatalf("a %s says %s", step.Kind, step.Content)
 	}
+	w.webhook(patched, true)
 	for i, container := range patched.Spec.Containers {
 		if container.Image != pod.Spec.Containers[i].Image {
 			m.ours = m.ours || isReady(pod)
+			m.down = m.down || serves(pod) && container.Name == "memcached"
 		}
 	}
 	if !equality.Semantic.DeepEqual(patched.Spec, pod.Spec) {

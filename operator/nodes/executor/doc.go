@@ -6,6 +6,7 @@
 // being made. So before each step the StatefulSet and its pods are looked at without a cache, and if anything has changed, no
 // step is made. That is one read and one list of metadata for each step; in the steady state there are no steps.
 //
-// A pod that is ready is evicted, so that a PodDisruptionBudget is respected. A pod that is not ready is deleted: it serves
-// nobody, and a budget that keeps it would keep it from being mended.
+// A pod that is ready is evicted, so that a PodDisruptionBudget is respected. A pod that is not ready is deleted: a budget that
+// keeps it would keep it from being mended. Package nodes sees to it that one that serves clients all the same, because only
+// its agent is not ready, is deleted only while no other is being changed.
 package executor

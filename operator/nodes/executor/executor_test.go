@@ -148,7 +148,7 @@ func (s *story) see() nodes.Situation {
 	s.must(cluster.Client.List(s.Context(), pods, client.InNamespace(s.set.Namespace)))
 	s.must(cluster.Client.List(s.Context(), revisions, client.InNamespace(s.set.Namespace)))
 	return nodes.Situation{
-		StatefulSet: s.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Features: change.Features{Resize: true}, Now: time.Now().Add(s.later),
+		StatefulSet: s.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Features: change.Features{Resize: true, Shrink: true}, Now: time.Now().Add(s.later),
 		States: map[string]*state.State{"cache-0": s.state, "cache-1": s.state},
 	}
 }
@@ -259,6 +259,7 @@ func TestABudgetIsRespected(t *testing.T) {
 	s.must(cluster.Client.Status().Update(t.Context(), budget))
 	pod := s.pod(1)
 	pod.Status.Conditions[0].Status, pod.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, metav1.Now()
+	pod.Status.ContainerStatuses[0].Ready = false
 	s.must(cluster.Client.Status().Update(t.Context(), pod))
 	s.expect(s.step(), nodes.Replace, "cache-1 serves nobody")
 	if !s.gone(1) {
