@@ -40,6 +40,7 @@ func TestProduction(t *testing.T) {
 			"TLS and users":                           secured,
 			"certificates that clients need not show": optionallyCertified,
 			"a deleted pod comes back to its slot":    cameBack,
+			"a cache moves to slots and back":         moved,
 			"wrong input loses nothing":               refusedInput,
 			"a Secret that is spoilt is noticed":      spoiltSecret,
 			"nodes follow when others have filled up": gated,

@@ -34,6 +34,7 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	warm := fillNewCache(ctx, t, "warm", cachev1alpha1.MemcachedSpec{Size: 3, Workload: cachev1alpha1.WorkloadStatefulSet, WarmRestart: true})
 	slots := fillNewCache(ctx, t, "slots", cachev1alpha1.MemcachedSpec{Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet})
 	plain := fillNewCache(ctx, t, "plain", cachev1alpha1.MemcachedSpec{Size: 2, Monitoring: &cachev1alpha1.MemcachedMonitoring{}})
+	slots.editPods(ctx, t, `{"spec":{"containers":[{"name":"memcached","resources":{"limits":{"cpu":"900m"}}}]}}`)
 	all := []*filledCache{warm, slots, plain}
 	traffic := useCaches(t, all)
 
@@ -77,6 +78,15 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	t.Run("the Deployment is replaced when it is released", func(t *testing.T) {
 		releaseByCommand(ctx, t, plain.key, 2, otherMemcached, "agentImage Cold", "image Cold")
 	})
+}
+
+// editPods changes resources of running pods behind the operator's back, as an admission webhook or a person may. It is no
+// reason to replace them when a release brings something else.
+func (c *filledCache) editPods(ctx context.Context, t *testing.T, resources string) {
+	t.Helper()
+	for _, node := range c.nodes {
+		kubectl(ctx, t, "patch", "pod", node.pod.Name, "-n", c.key.Namespace, "--subresource=resize", "-p", resources)
+	}
 }
 
 // releaseWithOtherMemcached makes up the release.

@@ -1,0 +1,56 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/olm/e2e/readiness"
+	"github.com/example/memcached-operator/olm/walk"
+)
+
+// A cache moves from a Deployment to slots and back, and at no moment fewer nodes are ready than are wanted.
+func moved(t *testing.T) {
+	p := produce(t, "moved", 2, "workload: Deployment")
+	for _, move := range []struct {
+		name, spec string
+		goes       client.Object
+	}{
+		{"to slots", `{"workload":"StatefulSet"}`, &appsv1.Deployment{}},
+		{"back to a Deployment", `{"workload":"Deployment"}`, &appsv1.StatefulSet{}},
+	} {
+		t.Run(move.name, func(t *testing.T) { p.in(t).moves(move.spec, move.goes) })
+	}
+}
+
+// moves changes what runs the nodes, and waits until what ran them before has gone.
+func (p *production) moves(spec string, goes client.Object) {
+	t := p.t
+	pods, err := readiness.Start(t.Context(), suite.cluster.Client, client.InNamespace(p.key.Namespace), p.labels())
+	must(t, err)
+	p.patch(spec)
+	must(t, walk.Within(t.Context(), 2*time.Minute, "what ran the nodes before to be gone", func(ctx context.Context) error {
+		err := suite.cluster.Client.Get(ctx, p.key, goes)
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err == nil:
+			return errors.New("it is still there")
+		}
+		return err
+	}))
+	p.ready(time.Minute)
+	seen, err := pods.Stop()
+	must(t, err)
+	if seen.Least < int(p.size) {
+		t.Errorf("only %d of %d nodes were ready at a time", seen.Least, p.size)
+	}
+	t.Logf("at least %d of %d nodes were ready, and at most %d were there", seen.Least, p.size, seen.Most)
+}
