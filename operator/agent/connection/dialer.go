@@ -27,6 +27,7 @@ type Dialer struct {
 	network, address string
 	certificates     atomic.Pointer[access.Certificates]
 	users            atomic.Pointer[access.Users]
+	expected         atomic.Pointer[access.Users] // Nil for none.
 	served           atomic.Pointer[x509.Certificate]
 	held             atomic.Pointer[error]
 }
@@ -72,6 +73,12 @@ func (d *Dialer) Hold(reason error) {
 	d.held.Store(&reason)
 }
 
+// ExpectUsers makes connections from now on log in as the first of users where those of UseUsers are rejected: memcached is
+// about to take them over, at a moment that nobody knows.
+func (d *Dialer) ExpectUsers(users *access.Users) {
+	d.expected.Store(users)
+}
+
 // Served returns the certificate that memcached showed last, nil if there was none yet, or there is no TLS.
 func (d *Dialer) Served() *x509.Certificate {
 	return d.served.Load()
@@ -80,7 +87,12 @@ func (d *Dialer) Served() *x509.Certificate {
 // Dial connects, and logs in if there are users. ctx limits only the dialling.
 func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
 	user, login := d.users.Load().First()
-	return d.dial(ctx, user, login)
+	conn, err := d.dial(ctx, user, login)
+	if expected := d.expected.Load(); expected != nil && errors.Is(err, ErrRejected) {
+		user, login = expected.First()
+		return d.dial(ctx, user, login)
+	}
+	return conn, err
 }
 
 // DialAs is Dial for a given user. A wrong password is ErrRejected.

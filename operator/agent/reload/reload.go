@@ -105,6 +105,7 @@ func (l *Loop) rotate(ctx context.Context, users *access.Users) error {
 	if err := l.Dialer.Alive(ctx); err != nil {
 		return err
 	}
+	l.Dialer.ExpectUsers(users)
 	if err := l.Hangup(); err != nil {
 		return err
 	}
