@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 
-# The version under development; `make release VERSION=x.y.z` names it anew.
+# The version under development, which is raised in project.go after a release.
 VERSION ?= $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' hack/bundle/project/project.go)
 IMG ?= quay.io/example/memcached-operator:v$(VERSION)
 BUNDLE_IMG ?= quay.io/example/memcached-operator-bundle:v$(VERSION)
@@ -62,7 +62,8 @@ run: ## run the operator on this machine, against KUBECONFIG (AGENT_IMAGE=... fo
 verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible images, vulnerabilities
 	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); go run ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
 test: ## unit, golden and envtest tests; needs no root and no cluster
-	assets=$$($(CLUSTER) assets); promtool=$$($(CLUSTER) tool promtool); KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool go test ./...
+	assets=$$($(CLUSTER) assets); promtool=$$($(CLUSTER) tool promtool); memcached=$$($(CLUSTER) memcached); \
+	KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool MEMCACHED_ROOTS=$$memcached go test ./...
 	go test -C hack/cluster ./...
 e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Scorecard for one walk)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)

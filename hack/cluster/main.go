@@ -34,7 +34,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	command.AddCommand(up(), down(), env(), packages(), tool(), assets(), mirrored())
+	command.AddCommand(up(), down(), env(), packages(), tool(), assets(), memcached(), mirrored())
 	return command
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -98,6 +99,26 @@ func tool() *cobra.Command {
 				}
 				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(dir, name))
 			}
+			return nil
+		},
+	}
+}
+
+func memcached() *cobra.Command {
+	return &cobra.Command{
+		Use:   "memcached",
+		Short: "Download memcached of several Debian releases unless it is there; prints the folders that serve as MEMCACHED_ROOTS",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, c, err := local()
+			if err != nil {
+				return err
+			}
+			roots, err := c.Memcached(cmd.Context())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), strings.Join(roots, ":"))
 			return nil
 		},
 	}

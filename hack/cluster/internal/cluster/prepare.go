@@ -53,14 +53,7 @@ func (c *Cluster) missing(options Options) ([]task, error) {
 		return nil, err
 	}
 	tasks = append(tasks, builds...)
-	for _, release := range operand.Releases() {
-		dir := c.layout.Cluster("debs", release.Name)
-		if !operand.Downloaded(dir) {
-			tasks = append(tasks, task{"download memcached of Debian " + release.Name, func(ctx context.Context) error {
-				return c.download(ctx, release, dir)
-			}})
-		}
-	}
+	tasks = append(tasks, c.memcachedTasks()...)
 	if dir := c.webServerPackages(); !operand.Downloaded(dir) {
 		tasks = append(tasks, task{"download nginx of Debian", func(ctx context.Context) error {
 			release, err := operand.Codename()
@@ -122,16 +115,6 @@ func (c *Cluster) buildTasks(list []build.Tool) ([]task, error) {
 	return tasks, nil
 }
 
-// download fetches memcached's packages of one release. An optional release that cannot be had is left out.
-func (c *Cluster) download(ctx context.Context, release operand.Release, dir string) error {
-	err := operand.Download(ctx, operand.Package, release.Name, dir)
-	if err != nil && release.Optional && ctx.Err() == nil {
-		c.report.Logf("        going on without memcached of Debian %s (remove %s to try again): %v", release.Name, dir, err)
-		return operand.Without(dir)
-	}
-	return err
-}
-
 // tools says where everything is, once it is there.
 func (c *Cluster) tools() (tools, error) {
 	var have tools
@@ -148,16 +131,10 @@ func (c *Cluster) tools() (tools, error) {
 		}
 		*part.dir = dir
 	}
-	for _, release := range operand.Releases() {
-		packages, err := operand.Packages(c.layout.Cluster("debs", release.Name))
-		if err != nil {
-			return tools{}, err
-		}
-		if len(packages) > 0 {
-			have.operands = append(have.operands, packages)
-		}
-	}
 	var err error
+	if have.operands, err = c.memcachedPackages(); err != nil {
+		return tools{}, err
+	}
 	have.webServer, err = operand.Packages(c.webServerPackages())
 	return have, err
 }

@@ -32,7 +32,10 @@ var PythonClient = Programs{
 	Package: "python3-pymemcache", Names: []string{"pymemcache"}, Folder: "usr/lib/python3/dist-packages", WithLibraries: true,
 }
 
-// packaged are all packages that programs are taken from.
+// Memcached is what tests run. It comes out of the packages of several releases, so it needs the libraries of its own.
+var Memcached = Programs{Package: Package, Names: []string{"memcached"}, Folder: "usr/bin", WithLibraries: true}
+
+// packaged are all packages of the machine's own release that programs are taken from.
 var packaged = []Programs{Monitoring, PythonClient}
 
 // Packaged returns the package that holds the named program, and whether there is one.
