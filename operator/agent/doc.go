@@ -3,8 +3,9 @@
 //
 //   - /metrics: those of prometheus/memcached_exporter, and our own about latency, certificates, starts and reloads.
 //   - /readyz: memcached lets the agent in and answers. /livez: it answers anything at all. /healthz: the agent runs.
-//   - /state: what the operator has to know of this memcached, as JSON (package state).
-//     However many requests come, those of a kind that come together are answered with one look, over one connection.
+//   - /state: what memcached and the agent tell the operator, as JSON (package state).
+//   - However many requests of /readyz, /livez or /state come: those of a kind that come together are answered with one
+//     look, over one connection.
 //   - Certificates and users that change on disk are reloaded, and proved to be (package reload).
 //   - The memory for items follows a file (package memory).
 //   - While the files of certificates and users cannot be read at the start, it is alive, serves the metrics that there are,

@@ -1,15 +1,21 @@
 package agent
 
 import (
-	"bytes"
+	"context"
+	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/connection"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
+	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
 // A container that ends is started again minutes later, and memcached has no metrics meanwhile.
@@ -31,7 +37,7 @@ func TestAnAgentThatStartsWithUnsoundFilesGoesOnWhenTheyAreMended(t *testing.T) 
 				volume := agenttesting.NewVolume(t, sound)
 				server := run.Start(t, append(volume.TLS(), "-Y", volume.File("users"))...)
 				volume.Replace(t, with(sound, test.broken))
-				log := &lines{}
+				log := operatortesting.NewLog(t)
 				url, _ := startTo(t, log, "--memcached", server.Address, "--process", server.Name, "--users-file", volume.File("users"),
 					"--tls-ca", volume.File("ca.crt"), "--tls-server-name", agenttesting.ServerName,
 					"--tls-certificate", volume.File("tls.crt"), "--tls-key", volume.File("tls.key"))
@@ -41,13 +47,6 @@ func TestAnAgentThatStartsWithUnsoundFilesGoesOnWhenTheyAreMended(t *testing.T) 
 				answers(t, url+"/livez", http.StatusOK, "ok")
 				answers(t, url+"/metrics", http.StatusOK, "memcached_up 0\n",
 					"memcached_agent_reload_pending{what=\"certificates\"} 1\n", "memcached_agent_reload_pending{what=\"users\"} 1\n")
-				anotherSecond(t) // In which it has looked ten times.
-				if n := strings.Count(log.String(), "before its files are put right"); n != 1 {
-					t.Errorf("the reason is logged %d times:\n%s", n, log)
-				}
-				if strings.Contains(log.String(), "secret") {
-					t.Errorf("the log holds a password: %s", log)
-				}
 
 				volume.Replace(t, sound)
 				answers(t, url+"/readyz", http.StatusOK, "ok")
@@ -55,6 +54,12 @@ func TestAnAgentThatStartsWithUnsoundFilesGoesOnWhenTheyAreMended(t *testing.T) 
 					"memcached_agent_reload_pending{what=\"certificates\"} 0\n", "memcached_agent_reload_pending{what=\"users\"} 0\n")
 				server.Stop(syscall.SIGTERM)
 				answers(t, url+"/livez", http.StatusServiceUnavailable, "connect to memcached")
+				if n := log.Count("before its files are put right"); n != 1 {
+					t.Errorf("the reason is logged %d times:\n%s", n, log)
+				}
+				if log.Count("secret") > 0 {
+					t.Errorf("the log holds a password: %s", log)
+				}
 			})
 		})
 	}
@@ -74,20 +79,25 @@ func with(files, others map[string]string) map[string]string {
 	return all
 }
 
-// lines is a log that is read while it is written.
-type lines struct {
-	mutex sync.Mutex
-	all   bytes.Buffer
-}
-
-func (l *lines) Write(line []byte) (int, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.all.Write(line)
-}
-
-func (l *lines) String() string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.all.String()
+// The time of the test passes as fast as the agent looks.
+func TestAReasonIsLoggedOnceHoweverOftenTheAgentLooks(t *testing.T) {
+	users := filepath.Join(t.TempDir(), "users")
+	log := operatortesting.NewLog(t)
+	synctest.Test(t, func(t *testing.T) {
+		a := &agent{
+			options: options{users: users, reloadInterval: time.Second}, logger: slog.New(slog.NewTextHandler(log, nil)),
+			dialer: connection.New("127.0.0.1:11211", &access.Certificates{}, &access.Users{}),
+		}
+		agenttesting.Background(t, func(ctx context.Context) { a.awaitFiles(ctx) })
+		for content, says := range map[string]string{"secret\n": "has no colon", ":secret\n": "lacks the user"} {
+			if err := os.WriteFile(users, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(10 * a.options.reloadInterval)
+			synctest.Wait()
+			if n := log.Count("before its files are put right", says); n != 1 {
+				t.Errorf("that a user %s is logged %d times", says, n)
+			}
+		}
+	})
 }

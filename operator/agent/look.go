@@ -46,7 +46,11 @@ func (a *agent) look(ctx context.Context) error {
 	}
 	defer conn.Close()
 	failure := a.noteStart(ctx, conn)
-	stats, err := numbers(ctx, conn)
+	general, err := conn.Stats(ctx, "")
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	stats, err := numbers(general)
 	if err != nil {
 		return errors.Join(failure, err)
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // statistics returns what a memcached without TLS and users says of itself.
-func statistics(t *testing.T, address string) map[string]string {
+func statistics(t *testing.T, address string) connection.Stats {
 	t.Helper()
 	conn, err := connection.New(address, &access.Certificates{}, &access.Users{}).Dial(t.Context())
 	if err != nil {

@@ -3,9 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/example/memcached-operator/operator/agent/connection"
@@ -70,11 +68,19 @@ func ask(ctx context.Context, conn *connection.Conn) (*state.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	stats, err := numbers(ctx, conn)
+	general, err := conn.Stats(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	held, err := memory.Held(ctx, conn)
+	stats, err := numbers(general)
+	if err != nil {
+		return nil, err
+	}
+	slabs, err := conn.Stats(ctx, "slabs")
+	if err != nil {
+		return nil, err
+	}
+	held, err := memory.Held(general, slabs)
 	if err != nil {
 		return nil, err
 	}
@@ -86,15 +92,12 @@ func ask(ctx context.Context, conn *connection.Conn) (*state.State, error) {
 }
 
 // numbers returns those of memcached's general statistics that the agent needs.
-func numbers(ctx context.Context, conn *connection.Conn) (map[string]int64, error) {
-	stats, err := conn.Stats(ctx, "")
-	if err != nil {
-		return nil, err
-	}
+func numbers(general connection.Stats) (map[string]int64, error) {
 	all := map[string]int64{}
+	var err error
 	for _, name := range []string{"pid", "curr_items", "get_hits", "get_misses", "evictions"} {
-		if all[name], err = strconv.ParseInt(stats[name], 10, 64); err != nil {
-			return nil, fmt.Errorf("memcached's statistic %s is no number: %q", name, stats[name])
+		if all[name], err = general.Int(name); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil

@@ -28,7 +28,7 @@ func TestObjectsAppearWhenTheirKindsDo(t *testing.T) {
 	s.grant()
 	s.start()
 	s.awaitLooks("GET", "/apis/monitoring.coreos.com/v1")
-	if writes := s.requests.count("PATCH", ""); writes > 0 {
+	if writes := s.requests.Count("PATCH", ""); writes > 0 {
 		t.Errorf("%d writes although the cluster knows none of the kinds", writes)
 	}
 	kinds(t, true)
@@ -44,7 +44,7 @@ func TestObjectsAppearWhenTheirKindsDo(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"PrometheusRule", "ServiceMonitor", "ConfigMap", "GrafanaDashboard"} {
-		if told := s.log.lines("Created for monitoring", kind); len(told) != 1 {
+		if told := s.log.Lines("Created for monitoring", kind); len(told) != 1 {
 			t.Errorf("%s is announced by %q", kind, told)
 		}
 	}
@@ -126,7 +126,7 @@ func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 	if found.ResourceVersion != foreign.ResourceVersion {
 		t.Errorf("it was changed: %v", found)
 	}
-	if told := s.log.lines("memcached-operator-dashboard", "ConfigMap", "left alone"); len(told) != 1 {
+	if told := s.log.Lines("memcached-operator-dashboard", "ConfigMap", "left alone"); len(told) != 1 {
 		t.Errorf("this is logged of it: %q", told)
 	}
 	if err := cluster.Client.Delete(t.Context(), foreign); err != nil {
@@ -146,13 +146,13 @@ func TestAFailureIsLoggedOnceAndTriedAgain(t *testing.T) {
 	s := newStory(t)
 	s.start()
 	s.awaitLooks("GET", "/prometheusrules/")
-	if told := s.log.lines("Monitoring lacks", "PrometheusRule", "forbidden"); len(told) != 1 {
+	if told := s.log.Lines("Monitoring lacks", "PrometheusRule", "forbidden"); len(told) != 1 {
 		t.Errorf("this is logged of a missing permission: %q", told)
 	}
 	s.grant()
 	s.awaitAll()
 	cluster.Await(t, "the log says that it is there", func(context.Context) error {
-		if told := s.log.lines("after all", "PrometheusRule"); len(told) != 1 {
+		if told := s.log.Lines("after all", "PrometheusRule"); len(told) != 1 {
 			return fmt.Errorf("it says %q", told)
 		}
 		return nil
@@ -169,11 +169,11 @@ func TestKindsThatGoAreNoFailure(t *testing.T) {
 	s.awaitLooks("GET", "/prometheusrules/")
 	s.awaitLooks("GET", "/grafanadashboards/")
 	// What it meets while a kind is going is an error like any other.
-	going := s.log.lines("Monitoring lacks", "while custom resource definition is terminating")
-	if told := s.log.lines("Monitoring lacks"); len(told) > len(going) {
+	going := s.log.Lines("Monitoring lacks", "while custom resource definition is terminating")
+	if told := s.log.Lines("Monitoring lacks"); len(told) > len(going) {
 		t.Errorf("this is logged: %q", told)
 	}
-	if told := s.log.lines("after all"); len(told) > 0 {
+	if told := s.log.Lines("after all"); len(told) > 0 {
 		t.Errorf("objects of kinds that are gone are said to be there: %q", told)
 	}
 	kinds(t, true)

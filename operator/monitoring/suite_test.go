@@ -1,15 +1,11 @@
 package monitoring
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
+	operatortesting "github.com/example/memcached-operator/operator/testing"
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
@@ -69,13 +66,13 @@ func kinds(t *testing.T, wanted bool) {
 type story struct {
 	*testing.T
 	namespace string
-	log       *journal
-	requests  *requests
+	log       *operatortesting.Log
+	requests  cluster.Traffic
 }
 
 func newStory(t *testing.T) *story {
 	t.Helper()
-	return &story{T: t, namespace: cluster.Namespace(t), log: &journal{}, requests: &requests{}}
+	return &story{T: t, namespace: cluster.Namespace(t), log: operatortesting.NewLog(t)}
 }
 
 // account is the operator's own.
@@ -109,7 +106,7 @@ func (s *story) start() {
 	s.Helper()
 	config := rest.CopyConfig(cluster.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: s.account(), Groups: []string{"system:authenticated"}}
-	config.Wrap(s.requests.wrap)
+	config.Wrap(s.requests.Wrap)
 	mgr, err := manager.New(config, manager.Options{
 		Scheme: cluster.Scheme, Metrics: server.Options{BindAddress: "0"},
 		Logger: logr.FromSlogHandler(slog.NewJSONHandler(s.log, nil)),
@@ -135,9 +132,9 @@ func (s *story) start() {
 func (s *story) awaitLooks(method, part string) {
 	s.Helper()
 	const more = 3
-	before := s.requests.count(method, part)
+	before := s.requests.Count(method, part)
 	cluster.Await(s.T, fmt.Sprintf("%d more requests %s ...%s...", more, method, part), func(context.Context) error {
-		if now := s.requests.count(method, part); now < before+more {
+		if now := s.requests.Count(method, part); now < before+more {
 			return fmt.Errorf("%d so far", now-before)
 		}
 		return nil
@@ -185,66 +182,3 @@ func (s *story) awaitAll() []*unstructured.Unstructured {
 	})
 	return all
 }
-
-// journal keeps what is logged.
-type journal struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (j *journal) Write(line []byte) (int, error) {
-	j.mutex.Lock()
-	defer j.mutex.Unlock()
-	return j.text.Write(line)
-}
-
-// lines returns the lines that hold all parts.
-func (j *journal) lines(parts ...string) []string {
-	j.mutex.Lock()
-	defer j.mutex.Unlock()
-	var found []string
-	for line := range strings.Lines(j.text.String()) {
-		all := true
-		for _, part := range parts {
-			all = all && strings.Contains(line, part)
-		}
-		if all {
-			found = append(found, strings.TrimSpace(line))
-		}
-	}
-	return found
-}
-
-// requests counts what is asked of the API server.
-type requests struct {
-	mutex sync.Mutex
-	all   []string
-}
-
-func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		r.mutex.Lock()
-		r.all = append(r.all, request.Method+" "+request.URL.Path)
-		r.mutex.Unlock()
-		return next.RoundTrip(request)
-	})
-}
-
-// count counts requests of a method whose path has a part.
-func (r *requests) count(method, part string) int {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	count := 0
-	for _, request := range r.all {
-		if strings.HasPrefix(request, method+" ") && strings.Contains(request, part) {
-			count++
-		}
-	}
-	return count
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }

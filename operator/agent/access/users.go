@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// MaxUsers is how many users memcached reads from its file. It drops the rest without a word.
-const MaxUsers = 8
+// maxUsers is how many users memcached reads from its file. It drops the rest without a word.
+const maxUsers = 8
 
 // longestLine is the longest line user:password, in bytes without its end. With a longer one memcached drops the lines that
 // follow, and cuts it from 256 on.
@@ -58,8 +58,8 @@ func ParseUsers(source string, data []byte) (*Users, error) {
 	switch {
 	case len(u.all) == 0:
 		return nil, fmt.Errorf("%s names none: write lines user:password", source)
-	case len(u.all) > MaxUsers:
-		return nil, fmt.Errorf("%s names %d, but memcached takes at most %d: remove some", source, len(u.all), MaxUsers)
+	case len(u.all) > maxUsers:
+		return nil, fmt.Errorf("%s names %d, but memcached takes at most %d: remove some", source, len(u.all), maxUsers)
 	}
 	return u, nil
 }

@@ -91,11 +91,7 @@ func TestClientsNeedNeitherTLSNorAPassword(t *testing.T) {
 }
 
 func TestAClientOfNobodyIsHungUpOn(t *testing.T) {
-	users, err := access.ReadUsers("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address, stop := serve(t, connection.New(agenttesting.FreeAddress(t), &access.Certificates{}, users))
+	address, stop := serve(t, connection.New(agenttesting.FreeAddress(t), &access.Certificates{}, &access.Users{}))
 	defer stop()
 	client, err := net.Dial("unix", address)
 	if err != nil {

@@ -65,14 +65,14 @@ func (c *Conn) Version(ctx context.Context) (string, error) {
 
 // Stats returns what memcached's stats command says. The topic is empty for its general statistics, or for example
 // "settings".
-func (c *Conn) Stats(ctx context.Context, topic string) (map[string]string, error) {
+func (c *Conn) Stats(ctx context.Context, topic string) (Stats, error) {
 	command := strings.TrimSpace("stats " + topic)
 	answer, err := c.command(ctx, command)
 	if err != nil {
 		return nil, err
 	}
 	defer c.limit(ctx)()
-	stats := map[string]string{}
+	stats := Stats{}
 	for answer != "END" {
 		line, ok := strings.CutPrefix(answer, "STAT ")
 		if !ok {
@@ -126,7 +126,7 @@ func (c *Conn) login(ctx context.Context, user access.User) error {
 	case err != nil:
 		return err
 	case strings.HasPrefix(answer, "VERSION "):
-		return ErrOpen
+		return errOpen
 	case answer != unauthenticated:
 		return &RefusedError{Command: "version", Answer: answer}
 	}

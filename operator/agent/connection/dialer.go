@@ -18,8 +18,8 @@ var (
 	// ErrRejected says that memcached knows the user not, or with another password.
 	ErrRejected = errors.New("memcached rejects the user or the password")
 
-	// ErrOpen says that memcached answers without a password although there are users.
-	ErrOpen = errors.New("memcached asks for no password although a users file is given: start it with -Y, or give none")
+	// errOpen says that memcached answers without a password although there are users.
+	errOpen = errors.New("memcached asks for no password although a users file is given: start it with -Y, or give none")
 )
 
 // Dialer connects to one memcached. The zero value is not usable: see New.

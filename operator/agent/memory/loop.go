@@ -40,7 +40,7 @@ type Loop struct {
 }
 
 // Problem says why memcached's memory is not what is asked for, in a text that is the same each time. It is empty when it
-// is, and while memcached cannot be reached.
+// is. While memcached cannot be reached, it is what it was before.
 func (l *Loop) Problem() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -126,7 +126,11 @@ func change(ctx context.Context, conn *connection.Conn, wanted int64) error {
 // release makes memcached give back what it has beyond its limit, as much of it as there is time for.
 func release(ctx context.Context, conn *connection.Conn, limit int64) error {
 	for {
-		taken, err := take(ctx, conn)
+		slabs, err := conn.Stats(ctx, "slabs")
+		if err != nil {
+			return err
+		}
+		taken, err := count(slabs)
 		if err != nil || taken.held() <= limit {
 			return err
 		}

@@ -1,14 +1,12 @@
 package memory_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/connection"
 	"github.com/example/memcached-operator/operator/agent/memory"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
+	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
 // story is a memcached, and a loop that looks after its memory.
@@ -25,23 +24,16 @@ type story struct {
 	dialer *connection.Dialer
 	loop   *memory.Loop
 	file   string
-	log    *record
+	log    *operatortesting.Log
 }
 
 func tell(t *testing.T, run agenttesting.Runner, arguments ...string) *story {
 	t.Helper()
-	users, err := access.ReadUsers("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &story{server: run.Start(t, arguments...), file: filepath.Join(t.TempDir(), "cache-memory"), log: &record{to: t.Output()}}
-	s.dialer = connection.New(s.server.Address, &access.Certificates{}, users)
+	file := filepath.Join(t.TempDir(), "cache-memory")
+	s := &story{server: run.Start(t, arguments...), file: file, log: operatortesting.NewLog(t)}
+	s.dialer = connection.New(s.server.Address, &access.Certificates{}, &access.Users{})
 	s.loop = &memory.Loop{File: s.file, Dialer: s.dialer, Interval: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(s.log, nil))}
-	ctx, cancel := context.WithCancel(t.Context())
-	var ended sync.WaitGroup
-	ended.Go(func() { s.loop.Run(ctx) })
-	t.Cleanup(ended.Wait)
-	t.Cleanup(cancel)
+	agenttesting.Background(t, s.loop.Run)
 	return s
 }
 
@@ -74,7 +66,7 @@ func (s *story) stat(t *testing.T, topic, name string) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := strconv.ParseInt(stats[name], 10, 64)
+	value, err := stats.Int(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +79,15 @@ func (s *story) has(t *testing.T, mebibytes int64) {
 	agenttesting.Await(t, fmt.Sprintf("memcached has %d MiB", mebibytes), func() error {
 		conn := s.dial(t)
 		defer conn.Close()
-		held, err := memory.Held(t.Context(), conn)
+		general, err := conn.Stats(t.Context(), "")
+		if err != nil {
+			return err
+		}
+		slabs, err := conn.Stats(t.Context(), "slabs")
+		if err != nil {
+			return err
+		}
+		held, err := memory.Held(general, slabs)
 		if err != nil {
 			return err
 		}
@@ -141,10 +141,10 @@ func TestMemcachedHasWhatTheFileAsksFor(t *testing.T) {
 		s.server.Stop(syscall.SIGTERM)
 		s.server.Restart(t)
 		s.has(t, 64)
-		if lines := s.log.count("was changed"); lines != 3 {
+		if lines := s.log.Count("was changed"); lines != 3 {
 			t.Errorf("%d lines about 3 changes", lines)
 		}
-		if lines := s.log.count("level=ERROR"); lines != 0 {
+		if lines := s.log.Count("level=ERROR"); lines != 0 {
 			t.Errorf("%d lines about failures", lines)
 		}
 	})
@@ -241,28 +241,8 @@ func TestAMemcachedWithAMemoryFileSaysSoOnce(t *testing.T) {
 		s.looks(t, 3)
 		s.ask(t, "64")
 		s.has(t, 64)
-		if lines := s.log.count("level=ERROR"); lines != 2 {
+		if lines := s.log.Count("level=ERROR"); lines != 2 {
 			t.Errorf("%d lines about 2 failures", lines)
 		}
 	})
-}
-
-// record remembers a log.
-type record struct {
-	mutex sync.Mutex
-	all   strings.Builder
-	to    interface{ Write([]byte) (int, error) }
-}
-
-func (r *record) Write(line []byte) (int, error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.all.Write(line)
-	return r.to.Write(line)
-}
-
-func (r *record) count(part string) int {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return strings.Count(r.all.String(), part)
 }

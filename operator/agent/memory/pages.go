@@ -2,45 +2,38 @@ package memory
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/example/memcached-operator/operator/agent/connection"
 )
 
 // mebibyte is also the size of a page.
 const mebibyte = 1 << 20
 
-// Source is a connection to memcached.
-type Source interface {
-	// Stats returns the statistics of a topic, the general ones for an empty topic.
-	Stats(ctx context.Context, topic string) (map[string]string, error)
-}
-
-// Held returns how much memory items may take, in MiB: memcached's limit, or, once that was lowered, what memcached has
-// not given back yet.
-func Held(ctx context.Context, source Source) (int64, error) {
-	limit, err := currentLimit(ctx, source)
+// Held returns how much memory items may take, in MiB, by memcached's general statistics and those of "slabs": its limit,
+// or, once that was lowered, what it has not given back yet.
+func Held(general, slabs connection.Stats) (int64, error) {
+	limit, err := general.Int(limitName)
 	if err != nil {
 		return 0, err
 	}
-	taken, err := take(ctx, source)
+	taken, err := count(slabs)
 	if err != nil {
 		return 0, err
 	}
 	return max(limit/mebibyte, taken.held()), nil
 }
 
-// currentLimit returns memcached's limit of the memory for items, in bytes.
-func currentLimit(ctx context.Context, source Source) (int64, error) {
-	stats, err := source.Stats(ctx, "")
+// limitName is the statistic that is memcached's limit of the memory for items, in bytes.
+const limitName = "limit_maxbytes"
+
+// currentLimit asks memcached for its limit, in bytes.
+func currentLimit(ctx context.Context, conn *connection.Conn) (int64, error) {
+	stats, err := conn.Stats(ctx, "")
 	if err != nil {
 		return 0, err
 	}
-	limit, err := strconv.ParseInt(stats["limit_maxbytes"], 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("memcached does not say how much memory it may take: %w", err)
-	}
-	return limit, nil
+	return stats.Int(limitName)
 }
 
 // pages are those that slab classes have taken.
@@ -53,21 +46,17 @@ type pages struct {
 	most    int64
 }
 
-// take asks memcached.
-func take(ctx context.Context, source Source) (pages, error) {
-	stats, err := source.Stats(ctx, "slabs")
-	if err != nil {
-		return pages{}, err
-	}
+// count returns what the statistics of "slabs" say.
+func count(slabs connection.Stats) (pages, error) {
 	var p pages
-	for name, value := range stats {
+	for name := range slabs {
 		class, isPages := strings.CutSuffix(name, ":total_pages")
 		if !isPages {
 			continue
 		}
-		count, err := strconv.ParseInt(value, 10, 64)
+		count, err := slabs.Int(name)
 		if err != nil {
-			return pages{}, fmt.Errorf("memcached's statistic %s is no number: %q", name, value)
+			return pages{}, err
 		}
 		p.spare += max(0, count-1)
 		if count > p.most || count == p.most && class < p.largest {

@@ -71,8 +71,7 @@ func (l *Loop) Problem() string {
 
 // progress is how far one kind of reload has come.
 type progress struct {
-	begun   bool
-	applied string
+	applied string // The fingerprint of what memcached has taken over, empty before the first time.
 	problem string
 }
 
@@ -123,7 +122,7 @@ func (l *Loop) look(ctx context.Context) {
 }
 
 func (p *progress) pending(fingerprint string) bool {
-	return !p.begun || p.applied != fingerprint || p.problem != ""
+	return p.applied != fingerprint || p.problem != ""
 }
 
 // note remembers, logs and counts how an attempt ended. What the end of the program interrupts is no failure.
@@ -135,7 +134,7 @@ func (l *Loop) note(ctx context.Context, what What, p *progress, fingerprint str
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if err == nil {
-		*p = progress{begun: true, applied: fingerprint}
+		*p = progress{applied: fingerprint}
 		l.Logger.Info("Memcached has taken over what is on disk", "what", what)
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/example/memcached-operator/operator/agent/access"
@@ -23,7 +22,7 @@ func (l *Loop) refresh(ctx context.Context, certificates *access.Certificates) e
 	}
 	begin := time.Now()
 	err := l.control.RefreshCertificates(ctx)
-	var stats map[string]string
+	var stats connection.Stats
 	if err == nil {
 		stats, err = l.control.Stats(ctx, "")
 	}
@@ -34,12 +33,12 @@ func (l *Loop) refresh(ctx context.Context, certificates *access.Certificates) e
 		}
 		return err
 	}
-	age, err := strconv.Atoi(stats["time_since_server_cert_refresh"])
+	age, err := stats.Int("time_since_server_cert_refresh")
 	if err != nil {
 		return fmt.Errorf("memcached does not say when it read its certificates: %w", err)
 	}
 	// Memcached counts whole seconds, on a clock that moves once a second.
-	if longest := int(time.Since(begin).Seconds()) + 2; age > longest {
+	if longest := int64(time.Since(begin).Seconds()) + 2; age > longest {
 		return errors.New("memcached said OK, but by its statistics it has read its certificates earlier, and not again")
 	}
 	if certificates.TLS() != nil {

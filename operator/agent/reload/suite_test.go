@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/process"
 	"github.com/example/memcached-operator/operator/agent/reload"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
+	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
 // story is a memcached with TLS and users, and a loop that looks after it.
@@ -32,14 +32,15 @@ type story struct {
 	dialer    *connection.Dialer
 	loop      *reload.Loop
 	registry  *prometheus.Registry
-	log       *record
+	log       *operatortesting.Log
 	deaf      atomic.Bool // While it is true, memcached cannot be signalled.
 	start     func()      // Starts the loop, which runs until the end of the test.
 }
 
 func tell(t *testing.T, run agenttesting.Runner) *story {
 	t.Helper()
-	s := &story{run: run, authority: agenttesting.NewAuthority(t), registry: prometheus.NewRegistry(), log: &record{to: t.Output()}}
+	s := &story{run: run, registry: prometheus.NewRegistry(), log: operatortesting.NewLog(t)}
+	s.authority = agenttesting.NewAuthority(t)
 	s.files = s.authority.Issue(t, time.Now().Add(time.Hour))
 	s.files["users"] = "user:before\nother:same\n"
 	s.volume = agenttesting.NewVolume(t, s.files)
@@ -54,13 +55,7 @@ func tell(t *testing.T, run agenttesting.Runner) *story {
 		Metrics: metrics, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 		Hangup: s.hangup,
 	}
-	s.start = func() {
-		ctx, cancel := context.WithCancel(t.Context())
-		var ended sync.WaitGroup
-		ended.Go(func() { s.loop.Run(ctx) })
-		t.Cleanup(ended.Wait)
-		t.Cleanup(cancel)
-	}
+	s.start = func() { agenttesting.Background(t, s.loop.Run) }
 	return s
 }
 
@@ -139,7 +134,7 @@ func (s *story) shows(t *testing.T, samples ...string) error {
 func (s *story) stuck(t *testing.T, what reload.What, says string) {
 	t.Helper()
 	agenttesting.Await(t, "the problem is reported", func() error {
-		if !s.log.contains(says) {
+		if s.log.Count(says) == 0 {
 			return fmt.Errorf("the log lacks %q", says)
 		}
 		return s.shows(t, fmt.Sprintf("memcached_agent_reload_pending{what=%q} 1", what))
@@ -157,30 +152,4 @@ func enter(t *testing.T, dialer *connection.Dialer) error {
 	defer conn.Close()
 	_, err = conn.Version(ctx)
 	return err
-}
-
-// record remembers a log.
-type record struct {
-	mutex sync.Mutex
-	all   strings.Builder
-	to    interface{ Write([]byte) (int, error) }
-}
-
-func (r *record) Write(line []byte) (int, error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.all.Write(line)
-	return r.to.Write(line)
-}
-
-func (r *record) contains(part string) bool {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return strings.Contains(r.all.String(), part)
-}
-
-func (r *record) count(part string) int {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return strings.Count(r.all.String(), part)
 }

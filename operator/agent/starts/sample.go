@@ -2,8 +2,8 @@ package starts
 
 import (
 	"context"
-	"fmt"
-	"strconv"
+
+	"github.com/example/memcached-operator/operator/agent/connection"
 )
 
 // Sample is what one look at memcached's statistics found. It is stored, so its names in JSON stay.
@@ -30,7 +30,7 @@ type Sample struct {
 // Source is a connection to memcached.
 type Source interface {
 	// Stats returns the statistics of a topic, the general ones for an empty topic.
-	Stats(ctx context.Context, topic string) (map[string]string, error)
+	Stats(ctx context.Context, topic string) (connection.Stats, error)
 }
 
 // stores are the counters of commands that can add to total_items.
@@ -54,30 +54,34 @@ func Take(ctx context.Context, source Source) (Sample, error) {
 	return read(first, second, settings)
 }
 
-func read(first, second, settings map[string]string) (Sample, error) {
-	var failure error
-	number := func(stats map[string]string, name string) float64 {
-		value, err := strconv.ParseFloat(stats[name], 64)
-		if err != nil && failure == nil {
-			failure = fmt.Errorf("memcached's statistic %s is no number: %q", name, stats[name])
+func read(first, second, settings connection.Stats) (Sample, error) {
+	var s Sample
+	for name, field := range map[string]*int64{
+		"pid": &s.PID, "time": &s.Time, "uptime": &s.Uptime, "curr_items": &s.Items, "total_items": &s.Restored,
+	} {
+		var err error
+		if *field, err = first.Int(name); err != nil {
+			return Sample{}, err
 		}
-		return value
 	}
-	s := Sample{
-		PID:       int64(number(first, "pid")),
-		Processor: number(first, "rusage_user") + number(first, "rusage_system"),
-		Time:      int64(number(first, "time")),
-		Uptime:    int64(number(first, "uptime")),
-		Items:     int64(number(first, "curr_items")),
-		Restored:  int64(number(first, "total_items")),
+	for _, name := range []string{"rusage_user", "rusage_system"} {
+		used, err := first.Float(name)
+		if err != nil {
+			return Sample{}, err
+		}
+		s.Processor += used
 	}
 	for _, name := range stores {
-		s.Restored -= int64(number(second, name))
+		stored, err := second.Int(name)
+		if err != nil {
+			return Sample{}, err
+		}
+		s.Restored -= stored
 	}
 	if file := settings["memory_file"]; s.Restored < 0 || file == "" || file == noFile {
 		s.Restored = 0
 	}
-	return s, failure
+	return s, nil
 }
 
 // noFile is how memcached says that it keeps no items across a start.

@@ -2,7 +2,6 @@ package starts_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,11 +25,11 @@ import (
 // fake is a memcached with a memory file.
 type fake map[string]string
 
-func (f fake) Stats(_ context.Context, topic string) (map[string]string, error) {
+func (f fake) Stats(_ context.Context, topic string) (connection.Stats, error) {
 	if topic == "settings" {
-		return map[string]string{"memory_file": f["memory_file"]}, nil
+		return connection.Stats{"memory_file": f["memory_file"]}, nil
 	}
-	return f, nil
+	return connection.Stats(f), nil
 }
 
 // memcached returns the statistics of one that has run for a while, with changes in pairs of name and value.
@@ -100,7 +99,7 @@ type busy struct {
 	stored int
 }
 
-func (b *busy) Stats(ctx context.Context, topic string) (map[string]string, error) {
+func (b *busy) Stats(ctx context.Context, topic string) (connection.Stats, error) {
 	b.stored += 10
 	return memcached("cmd_set", fmt.Sprint(b.stored), "total_items", fmt.Sprint(b.stored+5)).Stats(ctx, topic)
 }
@@ -138,7 +137,7 @@ type working struct {
 	t *atomic.Int64
 }
 
-func (w *working) Stats(ctx context.Context, topic string) (map[string]string, error) {
+func (w *working) Stats(ctx context.Context, topic string) (connection.Stats, error) {
 	return memcached("rusage_user", fmt.Sprint(w.t.Add(1))).Stats(ctx, topic)
 }
 
@@ -206,19 +205,14 @@ func TestStatisticsThatMakeNoSenseAreAnError(t *testing.T) {
 
 func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		memory := filepath.Join(t.TempDir(), "memory")
-		server := run.Start(t, "-m", "64", "-e", memory)
+		server := run.Start(t, "-m", "64", "-e", filepath.Join(t.TempDir(), "memory"))
 		history, err := starts.Open(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
 		look := func(items int) *starts.Start {
 			t.Helper()
-			users, err := access.ReadUsers("")
-			if err != nil {
-				t.Fatal(err)
-			}
-			conn, err := connection.New(server.Address, &access.Certificates{}, users).Dial(t.Context())
+			conn, err := connection.New(server.Address, &access.Certificates{}, &access.Users{}).Dial(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,8 +238,7 @@ func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
 			t.Errorf("a start of its own: %v", start)
 		}
 		server.Stop(syscall.SIGUSR1)
-		anotherSecond(t, memory+".meta")
-		server.Restart(t)
+		server.RestartWarm(t)
 		if diff := cmp.Diff(&starts.Start{Warm: true, Before: 300, Restored: 300}, look(0), undated); diff != "" {
 			t.Errorf("the second start: %s", diff)
 		}
@@ -259,18 +252,3 @@ func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
 
 // undated leaves out of a comparison when a start was, which is checked by itself.
 var undated = cmpopts.IgnoreFields(starts.Start{}, "At")
-
-// anotherSecond waits until memcached, which wrote file when it stopped, restores its items.
-func anotherSecond(t *testing.T, file string) {
-	t.Helper()
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	agenttesting.Await(t, "a second has passed", func() error {
-		if time.Since(info.ModTime()) < 2*time.Second {
-			return errors.New("not yet")
-		}
-		return nil
-	})
-}

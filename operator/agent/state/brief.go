@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
-	"net/url"
 	"strings"
 	"time"
 )
@@ -19,10 +18,6 @@ func Brief(err error) string {
 	var network net.Error
 	if errors.As(err, &network) && network.Timeout() {
 		return strings.ReplaceAll(text, network.Error(), late)
-	}
-	var request *url.Error
-	if errors.As(err, &request) {
-		text = strings.ReplaceAll(text, request.Error(), request.Err.Error())
 	}
 	var operation *net.OpError
 	if errors.As(err, &operation) {

@@ -14,8 +14,7 @@ import (
 const longestAnswer = 64 << 10
 
 // Fetch asks the agent that listens at address, host:port. The error says that the agent does not answer, or what the agent
-// says why memcached does not (then it is an *UnavailableError), in a text that is the same each time. ctx and the client's
-// timeout limit how long it takes.
+// says why memcached does not. ctx and the client's timeout limit how long it takes.
 func Fetch(ctx context.Context, client *http.Client, address string) (*State, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+Path, http.NoBody)
 	if err != nil {
@@ -23,17 +22,17 @@ func Fetch(ctx context.Context, client *http.Client, address string) (*State, er
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask the agent: %w", brief{err})
+		return nil, fmt.Errorf("ask the agent: %w", err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("read what the agent answers: %w", brief{err})
+		return nil, fmt.Errorf("read what the agent answers: %w", err)
 	}
 	switch response.StatusCode {
 	case http.StatusOK:
 	case http.StatusServiceUnavailable:
-		return nil, &UnavailableError{Problem: strings.TrimSpace(string(body))}
+		return nil, fmt.Errorf("memcached does not answer its agent: %s", strings.TrimSpace(string(body)))
 	default:
 		return nil, fmt.Errorf("the agent answers %q: is it of another version?", response.Status)
 	}
@@ -42,30 +41,4 @@ func Fetch(ctx context.Context, client *http.Client, address string) (*State, er
 		return nil, errors.New("what the agent answers is not its state: is it of another version?")
 	}
 	return &s, nil
-}
-
-// UnavailableError says that the agent runs, but memcached does not answer it.
-type UnavailableError struct {
-	// Problem is what the agent says of it.
-	Problem string
-}
-
-// Error implements error.
-func (e *UnavailableError) Error() string {
-	return "memcached does not answer its agent: " + e.Problem
-}
-
-// brief is an error with the text of Brief.
-type brief struct {
-	error
-}
-
-// Error implements error.
-func (b brief) Error() string {
-	return Brief(b.error)
-}
-
-// Unwrap returns the whole error.
-func (b brief) Unwrap() error {
-	return b.error
 }

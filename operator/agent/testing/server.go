@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -97,6 +98,29 @@ func (s *Server) Restart(t *testing.T) {
 		}
 		return conn.Close()
 	})
+}
+
+// RestartWarm is Restart for a memcached with a memory file (-e) that stopped by SIGUSR1. It restores its items only once
+// the clock shows another second than the one that it wrote down when it stopped.
+func (s *Server) RestartWarm(t *testing.T) {
+	t.Helper()
+	meta, err := os.ReadFile(s.all[slices.Index(s.all, "-e")+1] + ".meta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(meta), "\nKstop_time ")
+	line, _, _ = strings.Cut(line, "\n")
+	stopped, err := strconv.ParseInt(line, 10, 64)
+	if err != nil {
+		t.Fatalf("memcached does not say when it stopped: %v in:\n%s", err, meta)
+	}
+	Await(t, "the clock shows another second", func() error {
+		if now := time.Now().Unix(); now <= stopped {
+			return fmt.Errorf("memcached stopped at %d, and it is %d", stopped, now)
+		}
+		return nil
+	})
+	s.Restart(t)
 }
 
 // PID is the process ID.

@@ -1,17 +1,62 @@
 package manifest
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
+
+// runbooks is where the pages of alerts are, seen from here.
+const runbooks = "../../../olm/runbooks"
 
 var (
 	variableSet  = regexp.MustCompile(`\b([A-Z]+)=`)
 	variableUsed = regexp.MustCompile(`\$([A-Z]+)`)
 )
+
+func TestEveryAlertHasARunbookAndEveryRunbookAnAlert(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(runbooks, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := ""
+	found := map[string]string{}
+	for _, page := range pages {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := strings.TrimSuffix(filepath.Base(page), ".md"); name == "README" {
+			index = string(data)
+		} else {
+			found[name] = string(data)
+		}
+	}
+	for _, alert := range alertNames(t) {
+		page, ok := found[alert]
+		if !ok {
+			t.Errorf("%s has no page: write olm/runbooks/%s.md", alert, alert)
+			continue
+		}
+		for _, heading := range []string{"# " + alert + "\n", "\n## What it means\n", "\n## How to look\n", "\n## How to mend it\n"} {
+			if !strings.Contains(page, heading) {
+				t.Errorf("olm/runbooks/%s.md lacks the heading %q", alert, strings.TrimSpace(heading))
+			}
+		}
+		if !strings.Contains(index, "("+alert+".md)") {
+			t.Errorf("olm/runbooks/README.md does not link to %s.md", alert)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if !slices.Contains(alertNames(t), name) {
+			t.Errorf("olm/runbooks/%s.md is about no alert: rename or delete it", name)
+		}
+	}
+}
 
 // Somebody who was woken by an alert copies the commands as they are.
 func TestRunbooksSayWhatTheirVariablesStandFor(t *testing.T) {

@@ -66,6 +66,11 @@ func (t *Traffic) Watches() []Request {
 	return t.filter(func(r Request) bool { return r.Query.Has("watch") })
 }
 
+// Count returns how many requests of a method have a path with this part.
+func (t *Traffic) Count(method, part string) int {
+	return len(t.filter(func(r Request) bool { return r.Method == method && strings.Contains(r.Path, part) }))
+}
+
 func (t *Traffic) filter(keep func(Request) bool) []Request {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

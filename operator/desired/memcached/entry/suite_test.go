@@ -20,6 +20,7 @@ import (
 
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/desired/memcached/entry"
+	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
 // patience is how long tests wait for what takes a second or two.
@@ -95,7 +96,7 @@ type container struct {
 	shell     shell
 	memcached string
 	memory    string
-	log       output
+	log       *operatortesting.Log
 
 	main  *exec.Cmd
 	ended chan struct{}
@@ -108,7 +109,8 @@ func newContainer(t *testing.T, run agenttesting.Runner, shell shell) *container
 		t.Skip("no tmpfs to write to: ", err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(volume) })
-	c := &container{shell: shell, memcached: run.Program(t), memory: filepath.Join(volume, "memory")}
+	log := operatortesting.NewLog(t)
+	c := &container{shell: shell, memcached: run.Program(t), memory: filepath.Join(volume, "memory"), log: log}
 	t.Cleanup(func() { c.kill() })
 	return c
 }
@@ -130,7 +132,7 @@ func (c *container) launch(t *testing.T, arguments ...string) {
 		all = append(all, "-u", "root")
 	}
 	c.main = c.execute(entry.Command(c.memory), append(all, arguments...))
-	c.main.Stdout, c.main.Stderr = &c.log, &c.log
+	c.main.Stdout, c.main.Stderr = c.log, c.log
 	c.main.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.main.Start(); err != nil {
 		t.Fatal(err)
@@ -320,22 +322,4 @@ func (c *container) works(t *testing.T) {
 
 func (c *container) meta() string {
 	return c.memory + ".meta"
-}
-
-// output remembers what is written.
-type output struct {
-	mutex sync.Mutex
-	all   bytes.Buffer
-}
-
-func (o *output) Write(data []byte) (int, error) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	return o.all.Write(data)
-}
-
-func (o *output) String() string {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	return o.all.String()
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/desired/memcached/sizing"
@@ -95,9 +94,7 @@ func (s *server) connect(most int) {
 func (s *server) restart() {
 	before := s.stat("curr_items")
 	s.Stop(syscall.SIGUSR1)
-	// memcached starts cold when it stopped within the same second.
-	<-time.After(1100 * time.Millisecond)
-	s.Restart(s.t)
+	s.RestartWarm(s.t)
 	if after := s.stat("curr_items"); after != before || after == 0 {
 		s.t.Fatalf("%d items came back of %d", after, before)
 	}
