@@ -4,11 +4,8 @@ package e2e
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -16,13 +13,10 @@ import (
 	"time"
 
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/cert"
 
 	"github.com/example/memcached-operator/olm/e2e/prometheus"
 	"github.com/example/memcached-operator/olm/walk"
-	"github.com/example/memcached-operator/operator/agent/state"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
@@ -68,24 +62,11 @@ func TestMetricsAndAlertsInAPrometheus(t *testing.T) {
 // node and no monitoring. It returns when the certificate of the first expires.
 func makeMonitoredCaches(ctx context.Context, t *testing.T) time.Time {
 	t.Helper()
-	chain, key, err := cert.GenerateSelfSignedCertKey("metered-nodes.default.svc", nil, []string{"*.metered-nodes.default.svc"})
-	must(t, err)
-	leaf, authority := pem.Decode(chain) // The CA follows the certificate.
-	parsed, err := x509.ParseCertificate(leaf.Bytes)
-	must(t, err)
-	objects := []*corev1.Secret{
-		{ObjectMeta: metav1.ObjectMeta{Name: "metered-tls"}, Data: map[string][]byte{"tls.crt": pem.EncodeToMemory(leaf), "tls.key": key, "ca.crt": authority}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "metered-users"}, Data: map[string][]byte{"users": []byte("shop:first\n")}},
-	}
-	for _, secret := range objects {
-		secret.Namespace = "default"
-		remove := func(ctx context.Context) {
-			must(t, suite.cluster.Delete(ctx, "secret", secret.Name, "-n", secret.Namespace))
-		}
-		remove(ctx) // A run that was killed leaves it behind.
-		must(t, suite.cluster.Client.Create(ctx, secret))
-		t.Cleanup(func() { remove(context.Background()) })
-	}
+	// Such a long time that no alert is due.
+	certificate := certificateFor(t, newAuthority(t), "metered", 365*24*time.Hour)
+	t.Cleanup(func() { must(t, deleteSecrets(context.Background())) })
+	writeSecret(t, "metered-tls", certificate.Secret())
+	writeSecret(t, "metered-users", userLines("shop:first"))
 	for name, spec := range map[string]cachev1alpha1.MemcachedSpec{
 		"metered": {Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet, TLS: &cachev1alpha1.MemcachedTLS{SecretName: "metered-tls"},
 			Auth: &cachev1alpha1.MemcachedAuth{SecretName: "metered-users"}, Monitoring: &cachev1alpha1.MemcachedMonitoring{}},
@@ -98,7 +79,7 @@ func makeMonitoredCaches(ctx context.Context, t *testing.T) time.Time {
 		_, err := suite.cluster.WaitReady(ctx, inDefault(name), size, 2*time.Minute)
 		must(t, err)
 	}
-	return parsed.NotAfter
+	return leafOf(t, certificate).NotAfter
 }
 
 // allIsWell waits for the second scrape of every node, looks at what was scraped, and for alerts.
@@ -177,12 +158,13 @@ func rulesWork(ctx context.Context, t *testing.T, server *prometheus.Server) {
 func goesWrong(ctx context.Context, t *testing.T, server *prometheus.Server) {
 	t.Helper()
 	open := onlyPodOf(ctx, t, "open")
-	memcached := processOf(ctx, t, open)
+	now, err := stateOf(ctx, open)
+	must(t, err)
 	signal := func(name string) {
 		t.Helper()
-		kubectl(ctx, t, "exec", open.Name, "-c", "memcached", "--", "sh", "-c", fmt.Sprintf("kill -%s %d", name, memcached))
+		kubectl(ctx, t, "exec", open.Name, "-c", "memcached", "--", "sh", "-c", fmt.Sprintf("kill -%s %d", name, now.Process))
 	}
-	setUsers(ctx, t, strings.Repeat("user:password\n", 9))
+	setUsers(ctx, t, slices.Repeat([]string{"user:password"}, 9)...)
 	start := time.Now()
 	signal("STOP")
 	waitFiring(ctx, t, server, "MemcachedDown "+open.Name)
@@ -196,7 +178,7 @@ func goesWrong(ctx context.Context, t *testing.T, server *prometheus.Server) {
 			t.Errorf("this fires as well: %s", alert)
 		}
 	}
-	setUsers(ctx, t, "shop:second\n")
+	setUsers(ctx, t, "shop:second")
 	waitQuiet(ctx, t, server, "MemcachedDown", "MemcachedReloadFailing", "MemcachedNotReady")
 	samples, err := server.Samples(ctx, `min_over_time(memcached_up{memcached="metered"}[10m]) < 1`)
 	must(t, err)
@@ -207,11 +189,9 @@ func goesWrong(ctx context.Context, t *testing.T, server *prometheus.Server) {
 
 // setUsers writes the users of the cache "metered", and has the kubelet look at them now: without the annotation, it takes up
 // to a minute and a half.
-func setUsers(ctx context.Context, t *testing.T, users string) {
+func setUsers(ctx context.Context, t *testing.T, lines ...string) {
 	t.Helper()
-	must(t, suite.cluster.Client.Update(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "metered-users"}, Data: map[string][]byte{"users": []byte(users)},
-	}))
+	writeSecret(t, "metered-users", userLines(lines...))
 	kubectl(ctx, t, "annotate", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=metered", "--overwrite", fmt.Sprintf("example.com/looked-at=%d", time.Now().Unix()))
 }
 
@@ -253,25 +233,4 @@ func operatorLoggedNoError(ctx context.Context, t *testing.T) {
 			t.Errorf("the operator logged an error: %s", line)
 		}
 	}
-}
-
-// onlyPodOf is the pod of a cache of one node.
-func onlyPodOf(ctx context.Context, t *testing.T, cache string) *corev1.Pod {
-	t.Helper()
-	pods := cachePods(ctx, t, inDefault(cache))
-	if len(pods) != 1 {
-		t.Fatalf("%s has %d pods", cache, len(pods))
-	}
-	return &pods[0]
-}
-
-// processOf is the process ID of a pod's memcached, as its agent says.
-func processOf(ctx context.Context, t *testing.T, pod *corev1.Pod) int64 {
-	t.Helper()
-	address, stop, err := reach(ctx, pod, 9150)
-	must(t, err)
-	defer stop()
-	found, err := state.Fetch(ctx, http.DefaultClient, address)
-	must(t, err)
-	return found.Process
 }

@@ -22,6 +22,10 @@ func (p *production) usable(access clients.Access, certificate *clients.Certific
 	t := p.t
 	hosts := p.hosts()
 	inGo := access.Spread(hosts...)
+	nodes := map[string]*memcache.Client{}
+	for _, host := range hosts {
+		nodes[host] = access.Spread(host)
+	}
 	for i := range itemsPerClient {
 		must(t, inGo.Set(&memcache.Item{Key: fmt.Sprintf("go-%d", i), Value: fmt.Appendf(nil, "value %d", i)}))
 	}
@@ -33,13 +37,16 @@ func (p *production) usable(access clients.Access, certificate *clients.Certific
 		if string(item.Value) != fmt.Sprintf("value %d", i) {
 			t.Errorf("gomemcache: %s is %q", key, item.Value)
 		}
-		for _, host := range hosts {
-			if _, err := access.Spread(host).Get(key); err == nil {
+		for host, node := range nodes {
+			if _, err := node.Get(key); err == nil {
 				places[host]++
 			}
 		}
 	}
 	must(t, inGo.Close())
+	for _, node := range nodes {
+		must(t, node.Close())
+	}
 	spread(t, "gomemcache", places, hosts)
 
 	inPython := clients.Pymemcache{

@@ -4,10 +4,8 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -77,18 +75,11 @@ func (p *production) hits(atLeast float64, names ...string) {
 	for _, name := range names {
 		pod := p.pods()[name]
 		must(p.t, walk.Within(p.t.Context(), 2*time.Minute, name+" to be filled", func(ctx context.Context) error {
-			answer, err := get(ctx, "http://"+net.JoinHostPort(pod.Status.PodIP, "9150")+"/state")
-			if err != nil {
-				return err
+			now, err := stateOf(ctx, &pod)
+			if err == nil && (now.HitRatio == nil || *now.HitRatio < atLeast) {
+				err = fmt.Errorf("its agent tells of %d hits and %d misses", now.Hits, now.Misses)
 			}
-			var state struct{ HitRatio *float64 }
-			if err := json.Unmarshal([]byte(answer), &state); err != nil {
-				return err
-			}
-			if state.HitRatio == nil || *state.HitRatio < atLeast {
-				return fmt.Errorf("its agent says %s", answer)
-			}
-			return nil
+			return err
 		}))
 	}
 }

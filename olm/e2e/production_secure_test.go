@@ -5,21 +5,16 @@ package e2e
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/e2e/load"
@@ -141,7 +136,7 @@ func (p *production) measured() {
 	p.t.Helper()
 	for name, pod := range p.pods() {
 		must(p.t, walk.Within(p.t.Context(), 30*time.Second, "the metrics of "+name, func(ctx context.Context) error {
-			page, err := get(ctx, "http://"+net.JoinHostPort(pod.Status.PodIP, "9150")+"/metrics")
+			page, err := get(ctx, "http://"+net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(metricsPort))+"/metrics")
 			if err == nil && !strings.Contains(page, "\nmemcached_up 1\n") {
 				err = errors.New("memcached_up is not 1")
 			}
@@ -189,7 +184,7 @@ func (p *production) renewed(authority *clients.Authority, access clients.Access
 	for _, host := range p.hosts() {
 		must(t, walk.Within(t.Context(), takeover-time.Since(start), host+" to show the new certificate and know the new password", func(ctx context.Context) error {
 			served, err := servedBy(ctx, access, host)
-			if err == nil && served != serial(t, second) {
+			if err == nil && served != leafOf(t, second).SerialNumber.String() {
 				err = fmt.Errorf("it shows the certificate with the serial number %s", served)
 			}
 			if err != nil {
@@ -222,59 +217,4 @@ func servedBy(ctx context.Context, access clients.Access, host string) (string, 
 		return "", errors.New("it is not a TLS connection")
 	}
 	return secure.ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
-}
-
-func serial(t *testing.T, certificate *clients.Certificate) string {
-	t.Helper()
-	leaf, err := x509.ParseCertificate(clientTLS(t, certificate).Certificates[0].Certificate[0])
-	must(t, err)
-	return leaf.SerialNumber.String()
-}
-
-func newAuthority(t *testing.T) *clients.Authority {
-	t.Helper()
-	authority, err := clients.NewAuthority()
-	must(t, err)
-	return authority
-}
-
-// certificateFor is a certificate for the nodes of a cache, by all their names. It is good for the time given, which may be
-// negative.
-func certificateFor(t *testing.T, authority *clients.Authority, cache string, d time.Duration) *clients.Certificate {
-	t.Helper()
-	host := cache + "-nodes.default.svc"
-	certificate, err := authority.Issue(time.Now().Add(d), host, "*."+host)
-	must(t, err)
-	return certificate
-}
-
-func clientTLS(t *testing.T, certificate *clients.Certificate) *tls.Config {
-	t.Helper()
-	config, err := certificate.TLS()
-	must(t, err)
-	return config
-}
-
-// userLines are what the Secret of a cache's users holds.
-func userLines(lines ...string) map[string][]byte {
-	return map[string][]byte{"users": []byte(strings.Join(lines, "\n") + "\n")}
-}
-
-// secretLabels are those of the Secrets that the walks make.
-var secretLabels = client.MatchingLabels{"example.com/made-by": "production-walks"}
-
-// deleteSecrets takes the Secrets of the walks away.
-func deleteSecrets(ctx context.Context) error {
-	return suite.cluster.Client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace("default"), secretLabels)
-}
-
-// writeSecret makes a Secret, or replaces what is in it.
-func writeSecret(t *testing.T, name string, data map[string][]byte) {
-	t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: secretLabels}, Data: data}
-	err := suite.cluster.Client.Create(t.Context(), secret)
-	if apierrors.IsAlreadyExists(err) {
-		err = suite.cluster.Client.Update(t.Context(), secret)
-	}
-	must(t, err)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/e2e/load"
@@ -127,19 +127,11 @@ func (p *production) says(d time.Duration, condition, reason string, parts ...st
 // pods are those of the cache that are not ending, by name.
 func (p *production) pods() map[string]corev1.Pod {
 	p.t.Helper()
-	var list corev1.PodList
-	must(p.t, suite.cluster.Client.List(p.t.Context(), &list, client.InNamespace(p.key.Namespace), p.labels()))
 	pods := map[string]corev1.Pod{}
-	for _, pod := range list.Items {
-		if pod.DeletionTimestamp == nil {
-			pods[pod.Name] = pod
-		}
+	for _, pod := range cachePods(p.t.Context(), p.t, p.key) {
+		pods[pod.Name] = pod
 	}
 	return pods
-}
-
-func (p *production) labels() client.MatchingLabels {
-	return client.MatchingLabels{"app.kubernetes.io/name": "memcached", "app.kubernetes.io/instance": p.key.Name}
 }
 
 // slot is the name of a slot's pod.
@@ -154,27 +146,17 @@ func (p *production) same(before map[string]corev1.Pod, restarted ...string) {
 			p.t.Errorf("pod %s was replaced", name)
 			continue
 		}
+		earlier := containerRestarts(&pod)
 		for _, container := range after[name].Status.ContainerStatuses {
-			want := restarts(pod, container.Name)
-			for _, allowed := range restarted {
-				if allowed == container.Name {
-					want++
-				}
+			want := int32(0)
+			if slices.Contains(restarted, container.Name) {
+				want = 1
 			}
-			if container.RestartCount != want {
-				p.t.Errorf("%s in %s was restarted %d times, want %d", container.Name, name, container.RestartCount-restarts(pod, container.Name), want-restarts(pod, container.Name))
+			if got := container.RestartCount - earlier[container.Name]; got != want {
+				p.t.Errorf("%s in %s was restarted %d times, want %d", container.Name, name, got, want)
 			}
 		}
 	}
-}
-
-func restarts(pod corev1.Pod, container string) int32 {
-	for _, status := range pod.Status.ContainerStatuses {
-		if status.Name == container {
-			return status.RestartCount
-		}
-	}
-	return 0
 }
 
 // hosts are the names of the slots, as status.endpoints has them, in order.
@@ -265,14 +247,4 @@ func (p *production) unnoticed(what string, loads ...*load.Load) {
 			p.t.Logf("%s: %d requests, none failed, the slowest round took %s", what, counts.Requests, counts.Slowest.Round(time.Millisecond))
 		}
 	}
-}
-
-// isReady tells whether a pod is.
-func isReady(pod *corev1.Pod) bool {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

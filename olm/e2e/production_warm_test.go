@@ -4,16 +4,20 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/e2e/readiness"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
@@ -33,18 +37,23 @@ func upgradedWarm(t *testing.T) {
 	p.use(slots)
 	before := p.pods()
 	seen := p.watch(before)
+	ready, err := readiness.Start(t.Context(), suite.cluster.Client, ofCache(p.key)...)
+	must(t, err)
 
 	start := time.Now()
 	p.patch(`{"image":"docker.io/library/memcached:1.6.38","version":"1.6.38"}`)
 	must(t, walk.Within(t.Context(), 4*time.Minute, "every slot to run the new version", func(context.Context) error {
 		return seen.upgraded("1.6.38")
 	}))
+	must(t, seen.ended())
 	cache := p.ready(time.Minute)
 	took := time.Since(start)
 
 	p.same(before, "memcached")
-	if seen.mostDown() > 1 {
-		t.Errorf("%d pods were not ready at a time", seen.mostDown())
+	always, err := ready.Stop()
+	must(t, err)
+	if always.Least < len(slots)-1 {
+		t.Errorf("only %d of %d pods were ready at a time: %+v", always.Least, len(slots), always.Spans)
 	}
 	var table strings.Builder
 	fmt.Fprintf(&table, "\n| slot | items kept | seconds until ready again | requests failed | for seconds |\n|---|---|---|---|---|\n")
@@ -98,8 +107,9 @@ func span(times []time.Time) time.Duration {
 
 // timeline is what was seen of the pods of a cache, in the order in which it was.
 type timeline struct {
-	looks chan look
+	mutex sync.Mutex
 	seen  []look
+	err   error // Why nothing more is seen.
 }
 
 // look is one pod as it was at a time.
@@ -112,40 +122,67 @@ type look struct {
 // watch sees all that becomes of the pods from now on, until the test ends.
 func (p *production) watch(now map[string]corev1.Pod) *timeline {
 	p.t.Helper()
-	line := &timeline{looks: make(chan look, 1000)}
+	line, ctx := &timeline{}, p.t.Context()
 	for _, pod := range now {
 		line.seen = append(line.seen, look{at: time.Now(), pod: pod.DeepCopy()})
 	}
-	watcher, err := suite.cluster.Client.Watch(p.t.Context(), &corev1.PodList{}, client.InNamespace(p.key.Namespace), p.labels())
+	watcher, err := suite.cluster.Client.Watch(ctx, &corev1.PodList{}, ofCache(p.key)...)
 	must(p.t, err)
 	p.t.Cleanup(watcher.Stop)
 	go func() {
 		for event := range watcher.ResultChan() {
-			if pod, ok := event.Object.(*corev1.Pod); ok {
-				line.looks <- look{at: time.Now(), pod: pod, gone: event.Type == watch.Deleted}
-			}
+			line.take(event)
+		}
+		if ctx.Err() == nil {
+			line.end(errors.New("the API server has ended the watch of the pods"))
 		}
 	}()
 	return line
 }
 
-// update takes in what was seen meanwhile.
-func (l *timeline) update() []look {
-	for {
-		select {
-		case next := <-l.looks:
-			l.seen = append(l.seen, next)
-		default:
-			return l.seen
-		}
+func (l *timeline) take(event watch.Event) {
+	if event.Type == watch.Error {
+		l.end(fmt.Errorf("the API server has ended the watch of the pods: %w", apierrors.FromObject(event.Object)))
+		return
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if pod, ok := event.Object.(*corev1.Pod); ok {
+		l.seen = append(l.seen, look{at: time.Now(), pod: pod, gone: event.Type == watch.Deleted})
 	}
 }
 
+// end notes why nothing more is seen. The first reason counts.
+func (l *timeline) end(err error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+// ended says why the pods are not watched any more, if so: what was seen lacks something then.
+func (l *timeline) ended() error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.err
+}
+
+// looks is what was seen until now.
+func (l *timeline) looks() []look {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return slices.Clone(l.seen)
+}
+
 // upgraded returns nil once every pod has an image of that tag, and is ready after a restart; or once one of them is gone,
-// which must not be.
+// which must not be, or none is watched any more.
 func (l *timeline) upgraded(tag string) error {
+	if l.ended() != nil {
+		return nil
+	}
 	last := map[string]look{}
-	for _, look := range l.update() {
+	for _, look := range l.looks() {
 		if look.gone {
 			return nil
 		}
@@ -155,7 +192,7 @@ func (l *timeline) upgraded(tag string) error {
 		switch {
 		case !strings.HasSuffix(imageOf(look.pod), ":"+tag):
 			return fmt.Errorf("%s has the image %s", name, imageOf(look.pod))
-		case !isReady(look.pod) || restarts(*look.pod, "memcached") == 0:
+		case !isReady(look.pod) || containerRestarts(look.pod)["memcached"] == 0:
 			return fmt.Errorf("%s is restarting", name)
 		}
 	}
@@ -171,23 +208,10 @@ func imageOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// mostDown is how many pods were not ready at a time.
-func (l *timeline) mostDown() int {
-	down, most := map[string]bool{}, 0
-	for _, look := range l.update() {
-		delete(down, look.pod.Name)
-		if look.gone || !isReady(look.pod) {
-			down[look.pod.Name] = true
-		}
-		most = max(most, len(down))
-	}
-	return most
-}
-
 // window is when a pod got its new image, and when it was ready again after that.
 func (l *timeline) window(name string) (patched, ready time.Time) {
 	image, down := "", false
-	for _, look := range l.update() {
+	for _, look := range l.looks() {
 		if look.pod.Name != name {
 			continue
 		}

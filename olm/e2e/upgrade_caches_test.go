@@ -47,7 +47,7 @@ func fillNewCache(ctx context.Context, t *testing.T, name string, spec cachev1al
 	must(t, suite.cluster.Client.Create(ctx, &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: name}, Spec: spec}))
 	waitVersion(ctx, t, c.key, int(spec.Size), project.DefaultOperand)
 	for _, pod := range cachePods(ctx, t, c.key) {
-		address, stop, err := reach(ctx, &pod, 11211)
+		address, stop, err := reach(ctx, &pod, memcachedPort)
 		must(t, err)
 		t.Cleanup(stop)
 		memcached := load.NewMemcached(pod.Name, address)
@@ -118,14 +118,6 @@ func (c *filledCache) waitRestarts(ctx context.Context, t *testing.T, want map[s
 		}
 		return nil
 	}))
-}
-
-func containerRestarts(pod *corev1.Pod) map[string]int32 {
-	restarts := map[string]int32{}
-	for _, status := range pod.Status.ContainerStatuses {
-		restarts[status.Name] = status.RestartCount
-	}
-	return restarts
 }
 
 // keptItems fails the test if an item is missing.

@@ -91,7 +91,7 @@ func (u *users) use() {
 			continue
 		}
 		if pod.Labels["app.kubernetes.io/name"] == "memcached" {
-			server := load.NewMemcached(pod.Name, u.address(pod, 11211))
+			server := load.NewMemcached(pod.Name, u.address(pod, memcachedPort))
 			must(u.t, server.Store(itemsPerPod))
 			u.caches[pod.UID] = server
 			servers = append(servers, server)

@@ -31,11 +31,12 @@ func (a Access) Dial(ctx context.Context, network, address string) (net.Conn, er
 		return conn, err
 	}
 	if deadline, limited := ctx.Deadline(); limited {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return nil, err
-		}
+		err = conn.SetDeadline(deadline)
 	}
-	if err := a.login(conn); err != nil {
+	if err == nil {
+		err = a.login(conn)
+	}
+	if err != nil {
 		_ = conn.Close() // It is of no use.
 		return nil, err
 	}

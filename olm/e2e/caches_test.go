@@ -1,0 +1,140 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/olm/walk"
+	"github.com/example/memcached-operator/operator/agent/state"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/desired/memcached/pod"
+)
+
+// Ports of the pods of a cache.
+const memcachedPort, metricsPort = pod.Port, pod.MetricsPort
+
+// ofCache selects the pods of a cache.
+func ofCache(key types.NamespacedName) []client.ListOption {
+	return []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "memcached", "app.kubernetes.io/instance": key.Name}}
+}
+
+// cachePods are the pods of a cache that are not ending.
+func cachePods(ctx context.Context, t *testing.T, key types.NamespacedName) []corev1.Pod {
+	t.Helper()
+	var pods corev1.PodList
+	must(t, suite.cluster.Client.List(ctx, &pods, ofCache(key)...))
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+}
+
+// onlyPodOf is the pod of a cache of one node.
+func onlyPodOf(ctx context.Context, t *testing.T, cache string) *corev1.Pod {
+	t.Helper()
+	pods := cachePods(ctx, t, inDefault(cache))
+	if len(pods) != 1 {
+		t.Fatalf("%s has %d pods", cache, len(pods))
+	}
+	return &pods[0]
+}
+
+// isReady tells whether a pod is.
+func isReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func containerRestarts(pod *corev1.Pod) map[string]int32 {
+	restarts := map[string]int32{}
+	for _, status := range pod.Status.ContainerStatuses {
+		restarts[status.Name] = status.RestartCount
+	}
+	return restarts
+}
+
+// waitVersion waits until a cache is ready with this many nodes that all run a version of memcached, by the cache's status and
+// by what memcached itself says, and no other pod of it is left.
+func waitVersion(ctx context.Context, t *testing.T, key types.NamespacedName, size int, version string) {
+	t.Helper()
+	must(t, walk.Within(ctx, 3*time.Minute, fmt.Sprintf("every node of %s to run memcached %s", key, version), func(ctx context.Context) error {
+		var cache cachev1alpha1.Memcached
+		if err := suite.cluster.Client.Get(ctx, key, &cache); err != nil {
+			return err
+		}
+		ready := meta.FindStatusCondition(cache.Status.Conditions, cachev1alpha1.ConditionReady)
+		if ready == nil || ready.Status != "True" || ready.ObservedGeneration != cache.Generation || len(cache.Status.Endpoints) != size {
+			return fmt.Errorf("%d nodes, and Ready is %+v", len(cache.Status.Endpoints), ready)
+		}
+		for _, node := range cache.Status.Endpoints {
+			if node.Version != version {
+				return fmt.Errorf("the status says that %s runs %q", node.Pod, node.Version)
+			}
+		}
+		var pods corev1.PodList
+		if err := suite.cluster.Client.List(ctx, &pods, ofCache(key)...); err != nil {
+			return err
+		}
+		if len(pods.Items) != size {
+			return fmt.Errorf("there are %d pods of it", len(pods.Items))
+		}
+		for i := range pods.Items {
+			if got, err := memcachedVersion(ctx, &pods.Items[i]); err != nil || got != version {
+				return fmt.Errorf("%s says that it is %q: %w", pods.Items[i].Name, got, err)
+			}
+		}
+		return nil
+	}))
+}
+
+// memcachedVersion asks the memcached of a pod, in plain text.
+func memcachedVersion(ctx context.Context, pod *corev1.Pod) (version string, err error) {
+	address, stop, err := reach(ctx, pod, memcachedPort)
+	if err != nil {
+		return "", err
+	}
+	defer stop()
+	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	err = errors.Join(conn.SetDeadline(time.Now().Add(2*time.Second)), ask(conn, "version"))
+	if err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	return strings.TrimSpace(strings.TrimPrefix(line, "VERSION ")), err
+}
+
+func ask(conn net.Conn, command string) error {
+	_, err := io.WriteString(conn, command+"\r\n")
+	return err
+}
+
+// stateOf is what the agent of a pod tells of its memcached.
+func stateOf(ctx context.Context, pod *corev1.Pod) (*state.State, error) {
+	address, stop, err := reach(ctx, pod, metricsPort)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	return state.Fetch(ctx, http.DefaultClient, address)
+}
