@@ -30,7 +30,7 @@ func memcached() v1alpha1.CRDDescription {
 			status("pending.changes", "Pending changes", "What a change that waits to be released would change, field by field, each with its class and the reason.", showText),
 			status("pending.class", "Pending class", "What a change that waits to be released would do to the items: Cold loses them.", showText),
 			status("pending.id", "Pending change", "Write this into spec.updates.release to let the change happen.", showText),
-			status("readyReplicas", "Ready servers", "How many servers accept connections.", showPodCount),
+			status("readyReplicas", "Ready servers", "How many servers are ready.", showPodCount),
 			status("replicas", "Servers", "How many servers there are, ready or not.", showPodCount),
 			status("selector", "Selector", "Label selector of the cache's pods, as the scale subresource reports it.", showText),
 		},
@@ -47,7 +47,7 @@ func memcachedServers() []v1alpha1.SpecDescriptor {
 		spec("image", "Image", "Image of memcached instead of an official one.", askText, askAdvanced),
 		spec("resources", "Resources", "CPU and memory that each server requests, and that it is limited to; 128Mi of memory without, 256Mi with TLS.", askResources),
 		spec("cacheMemory", "Cache memory", "Memory for items of each server, in whole MiB; without, as much as the memory limit can hold.", askText),
-		spec("maxConnections", "Connections", "How many connections a server has at a time, 64 to 65536, of which memcached keeps 10, and 5 for each thread; 1024 without.", askNumber),
+		spec("maxConnections", "Connections", "How many connections a server has at a time, 64 to 65536, of which memcached keeps 9, and 5 for each thread; 1024 without.", askNumber),
 		spec("maxItemSize", "Item size", "Size of the largest item, a multiple of 512Ki; 1Mi without.", askText),
 		spec("threads", "Threads", "How many threads of a server answer requests, 1 to 64; 4 without.", askNumber, askAdvanced),
 		spec("extraArgs", "Further arguments", "Arguments of memcached that no field stands for, each word by itself.", askText, askAdvanced),
@@ -69,7 +69,7 @@ func memcachedAccess() []v1alpha1.SpecDescriptor {
 		spec("service.annotations", "Service annotations", "Annotations of the Service, for example for a load balancer.", service, askText),
 		spec("networkPolicy", "Network policy", "Limits who can connect; without, the operator limits nothing.", policy, askAdvanced),
 		spec("networkPolicy.clients", "Clients", "Who may connect, as in a NetworkPolicy; every pod of the same namespace without.", policy, askText),
-		spec("monitoring", "Monitoring", "Each server has metrics for Prometheus on port 9150.", monitoring),
+		spec("monitoring", "Monitoring", "Each server has metrics for Prometheus on port 9150. In a Deployment without TLS and users, setting or removing it replaces the servers, and their items are lost.", monitoring),
 		spec("monitoring.labels", "Labels", "Labels of the ServiceMonitor, for a Prometheus that selects by them.", monitoring, askText),
 	}
 }
@@ -78,7 +78,7 @@ func memcachedAccess() []v1alpha1.SpecDescriptor {
 func memcachedUpdates() []v1alpha1.SpecDescriptor {
 	const updates, gate = askGroup + "updates", askGroup + "hitRatioGate"
 	return []v1alpha1.SpecDescriptor{
-		spec("warmRestart", "Warm restart", "Keep the items when a new version of memcached starts; needs a StatefulSet. Deletions during the restart are missed.", askSwitch),
+		spec("warmRestart", "Warm restart", "Keep the items when a newer version of memcached starts; needs a StatefulSet. Deletions during the restart are missed.", askSwitch),
 		spec("updates", "Updates", "When changes of the operator's own are made that lose items.", updates),
 		spec("updates.policy", "Update policy", "Changes by the operator that lose items wait to be released (OnRelease, also without), or are made at once (Automatic).",
 			append(askOneOf("OnRelease", "Automatic"), updates)...),

@@ -91,7 +91,8 @@ type MemcachedTLS struct {
 // MemcachedAuth makes clients log in, with memcached's ASCII protocol.
 type MemcachedAuth struct {
 	// SecretName is the name of the Secret of the same namespace with the users: its key "users" holds up to 8 lines of the
-	// form name:password. What changes in it is taken over while memcached runs; connections that are open stay so.
+	// form name:password, each of at most 254 bytes and without spaces. What changes in it is taken over while memcached
+	// runs; connections that are open stay so.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1

@@ -48,7 +48,7 @@ type MemcachedSpec struct {
 	Version string `json:"version,omitempty"`
 
 	// Image is the image of memcached, instead of an official one. memcached has to be in its PATH, and for a warm restart
-	// /bin/sh as well. It runs as the user 11211.
+	// /bin/sh, sleep, rm and touch as well. It runs as the user 11211.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -56,28 +56,29 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('[[:space:]]')",message="image must not contain spaces or line breaks: remove them (for example docker.io/library/memcached:1.6.45-alpine)"
 	Image string `json:"image,omitempty"`
 
-	// Resources are what memcached requests of its machine, and may use at most, per node. What is absent is a request of
-	// 50m CPU, a limit of 1 CPU, and 128Mi of memory for both, 256Mi with TLS. A limit that is absent is at least what is
-	// requested.
+	// Resources are what memcached requests of its machine, and may use at most, per node. Without either, memory is 128Mi
+	// for both, 256Mi with TLS; with a limit alone, as much is requested. CPU is a request of 50m, or the limit if that is
+	// less, and a limit of 1. A limit that is absent is at least what is requested.
 	//
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
 	// CacheMemory is the memory for items, per node, in whole MiB (memcached's -m). Without it, it is as much as the memory
-	// limit can hold beside connections and all else. More than that is refused, with the numbers.
+	// limit can hold beside connections and all else. More than that is refused, with the numbers, and so is less than 8Mi,
+	// less than 39Mi with warmRestart, and less than twice maxItemSize.
 	//
 	// +optional
 	CacheMemory *resource.Quantity `json:"cacheMemory,omitempty"`
 
-	// MaxConnections is how many connections a node has at a time (memcached's -c), of which memcached keeps 10, and 5 for each
-	// thread, for itself. Without it, 1024.
+	// MaxConnections is how many connections a node has at a time (memcached's -c), of which memcached keeps 9, and 5 for
+	// each thread, for itself. Without it, 1024.
 	//
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self >= 64 && self <= 65536",message="maxConnections must leave room for clients, and memcached keeps some for itself: choose a number from 64 to 65536"
 	MaxConnections *int32 `json:"maxConnections,omitempty"`
 
-	// MaxItemSize is the size of the largest item, a multiple of 512Ki of at most half of the cache memory (memcached's -I).
-	// Without it, 1Mi.
+	// MaxItemSize is the size of the largest item: a multiple of 512Ki, from 512Ki to 1Gi, and at most half of the cache
+	// memory (memcached's -I). Without it, 1Mi.
 	//
 	// +optional
 	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
@@ -98,9 +99,10 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:items:MaxLength=1024
 	ExtraArgs []string `json:"extraArgs,omitempty"`
 
-	// WarmRestart keeps the items when memcached restarts in the same pod, which is what a new version of it takes then.
-	// What clients write or delete meanwhile is missed: keys that they deleted then are there again. The memory for items is
-	// in a volume in memory, and cannot be resized.
+	// WarmRestart keeps the items when memcached restarts in the same pod, which is what a newer version of it takes then.
+	// Going back to a version before 1.6.38 loses them, and so does another image unless version says what is in it. What
+	// clients write or delete meanwhile is missed: keys that they deleted then are there again. The memory for items is in a
+	// volume in memory, and cannot be resized.
 	//
 	// +optional
 	WarmRestart bool `json:"warmRestart,omitempty"`
@@ -146,7 +148,8 @@ type MemcachedSpec struct {
 	NetworkPolicy *MemcachedNetworkPolicy `json:"networkPolicy,omitempty"`
 
 	// Monitoring makes each node serve metrics at http://<node>:9150/metrics. Where the cluster has the kinds of the
-	// Prometheus operator, they are scraped from there, and alerts are set up.
+	// Prometheus operator, they are scraped from there; without that, no alert about nodes can fire. With workload
+	// Deployment and neither tls nor auth, setting or removing it replaces the pods, and their items are lost.
 	//
 	// +optional
 	Monitoring *MemcachedMonitoring `json:"monitoring,omitempty"`

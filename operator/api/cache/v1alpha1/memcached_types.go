@@ -21,7 +21,8 @@ type MemcachedStatus struct {
 	// +optional
 	Replicas int32 `json:"replicas"`
 
-	// ReadyReplicas is the number of nodes that accept connections.
+	// ReadyReplicas is the number of nodes whose pods are ready: memcached accepts connections, and an agent beside it is
+	// ready as well.
 	//
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`
@@ -114,7 +115,7 @@ type MemcachedEndpoint struct {
 	// +required
 	Port int32 `json:"port"`
 
-	// Ready tells whether the node accepts connections.
+	// Ready tells whether the pod is ready: memcached accepts connections, and an agent beside it is ready as well.
 	//
 	// +required
 	Ready bool `json:"ready"`
@@ -126,7 +127,7 @@ type MemcachedEndpoint struct {
 	Version string `json:"version,omitempty"`
 
 	// Items tells whether memcached began with the items of before (Warm) or empty (Cold). It is absent until the node
-	// runs.
+	// runs, and with a warm restart until its agent has answered.
 	//
 	// +optional
 	Items ItemsOrigin `json:"items,omitempty"`
@@ -197,7 +198,7 @@ type MemcachedChange struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`,description="Nodes wanted"
-// +kubebuilder:printcolumn:name="Ready-Nodes",type=integer,JSONPath=`.status.readyReplicas`,description="Nodes that accept connections"
+// +kubebuilder:printcolumn:name="Ready-Nodes",type=integer,JSONPath=`.status.readyReplicas`,description="Nodes that are ready"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="True when the cache is exactly as the spec asks"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready or not"
 // +kubebuilder:printcolumn:name="Pending",type=string,JSONPath=`.status.pending.class`,description="What an update that waits to be released would do to the items"

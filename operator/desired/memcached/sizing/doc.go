@@ -30,6 +30,6 @@
 // kernel's, which shrinks them before it kills. Not covered: -f, -n, slab_chunk_max (they change the number of classes),
 // extstore, and kernels with transparent huge pages at always.
 //
-// Of -c connections some are memcached's own: 10 and 4 for each thread in 1.6.18, 10 and 5 for each in 1.6.38 and 1.6.45. With
-// four threads and -c 1024, 994 to 998 clients get in.
+// Of -c connections some are memcached's own, when it listens on IPv4 and IPv6 as it does in a pod: 9 and 5 for each thread
+// in 1.6.38 and 1.6.45, 9 and 4 for each in 1.6.18. With four threads and -c 1024, 995 clients get in, 999 with 1.6.18.
 package sizing

@@ -17,9 +17,9 @@ const (
 	itemSizeStep   = 512 * 1024
 	largestMaxItem = 1024 * mib
 
-	// memcached keeps 10 of its connections for itself, and 5 for each thread (1.6.45; 1.6.18 keeps 4). With less than that
+	// memcached keeps 9 of its connections for itself, and 5 for each thread (1.6.45; 1.6.18 keeps 4). With less than that
 	// it ends, and with that it serves nobody.
-	ownConnections       = 10
+	ownConnections       = 9
 	connectionsPerThread = 5
 
 	// leastClients is how many connections clients need at least: a probe, the agent and a client or two of each kind.

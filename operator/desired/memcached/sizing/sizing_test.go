@@ -155,8 +155,8 @@ func TestRefusals(t *testing.T) {
 		},
 		"too few connections for clients": {
 			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: 100, Threads: 32},
-			"spec.maxConnections: of 100 connections too few are left for clients, because memcached keeps 10 and 5 for each of its 32 threads " +
-				"for itself: choose at least 202, or fewer threads", 0,
+			"spec.maxConnections: of 100 connections too few are left for clients, because memcached keeps 9 and 5 for each of its 32 threads " +
+				"for itself: choose at least 201, or fewer threads", 0,
 		},
 		"a negative cache": {
 			sizing.Request{MemoryLimit: 128 * mib, CacheMemory: -1},
