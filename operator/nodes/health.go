@@ -113,6 +113,33 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
+// missing waits until there is a pod in every slot. A pod that stops keeps its slot: if its machine is lost, for ever.
+func (s Situation) missing(there []*node) (Step, bool) {
+	for slot := wantedNodes(s.StatefulSet) - 1; slot >= 0; slot-- {
+		if slices.ContainsFunc(there, func(n *node) bool { return n.slot == slot }) {
+			continue
+		}
+		name := fmt.Sprintf("%s-%d", s.StatefulSet.Name, slot)
+		step := Step{Kind: Wait, Why: name + " is not there yet", After: later}
+		if s.stopping(name) >= stuckAfter {
+			step.Stuck = true
+			step.Why = name + " has been stopping for more than ten minutes; if its machine is gone for good, delete that from the cluster"
+		}
+		return step, true
+	}
+	return Step{}, false
+}
+
+// stopping returns for how long the pod of a name should have stopped already, 0 if it should not.
+func (s Situation) stopping(name string) time.Duration {
+	for i := range s.Pods {
+		if pod := &s.Pods[i]; pod.Name == name && pod.DeletionTimestamp != nil {
+			return s.Now.Sub(pod.DeletionTimestamp.Time)
+		}
+	}
+	return 0
+}
+
 // notReady waits for a pod that is not ready.
 func (r *rollout) notReady(n *node) Step {
 	step := Step{Kind: Wait, Pod: n.pod, After: later, Why: n.name() + " is not ready yet"}

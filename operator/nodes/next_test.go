@@ -26,6 +26,34 @@ func TestNothingToDo(t *testing.T) {
 	expect(t, w.next(), nodes.None, -1, "")
 }
 
+// A pod that is missing is waited for although all others are of the template: nothing that is watched may tell of it.
+func TestAMissingPodIsWaitedFor(t *testing.T) {
+	w := newWorld(t, 3, warm())
+	for _, step := range []struct {
+		stopsFor time.Duration
+		why      string
+		stuck    bool
+	}{
+		{0, "cache-1 is not there yet", false},
+		{10*time.Minute - time.Second, "cache-1 is not there yet", false},
+		{10 * time.Minute, "cache-1 has been stopping for more than ten minutes", true},
+	} {
+		w.pod(1).DeletionTimestamp = &metav1.Time{Time: w.now.Add(-step.stopsFor)}
+		got := w.next()
+		expect(t, got, nodes.Wait, -1, step.why)
+		if got.Stuck != step.stuck {
+			t.Errorf("after %s, it is %t that it is stuck", step.stopsFor, got.Stuck)
+		}
+	}
+	delete(w.pods, "cache-1")
+	if step := w.next(); step.Stuck {
+		t.Errorf("the step is %+v", step)
+	}
+	expect(t, w.next(), nodes.Wait, -1, "cache-1 is not there yet")
+	w.settle(10)
+	expect(t, w.next(), nodes.None, -1, "")
+}
+
 // What differs in bytes alone is not a change, but the pods have to count as updated.
 func TestATemplateThatIsTheSameInOtherWords(t *testing.T) {
 	w := newWorld(t, 2, warm())

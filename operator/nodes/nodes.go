@@ -51,7 +51,7 @@ type Gate struct {
 type Kind string
 
 const (
-	// None means: all pods are of the template.
+	// None means: all pods are there and of the template.
 	None Kind = "None"
 
 	// Wait means: something has to happen first.
@@ -85,7 +85,8 @@ type Step struct {
 	// for None.
 	After time.Duration
 
-	// Stuck is on for a Wait that will not pass by itself, or has not for ten minutes.
+	// Stuck is on for a Wait that will not pass by itself, or has not for ten minutes. It is not for a pod that nobody has made
+	// yet: since when it is missing is told nowhere, and why it cannot be created is in rollout.Refusal.
 	Stuck bool
 
 	// Content is the strategic merge patch of a Patch or Resize. It applies only to the pod as it was seen.
@@ -137,7 +138,10 @@ func Next(s Situation) (Step, error) {
 	if set.Status.ObservedGeneration < set.Generation || set.Status.UpdateRevision == "" {
 		return Step{Kind: Wait, Why: "Kubernetes has yet to act on the newest change", After: soon}, nil
 	}
-	if s.Progress(Step{}).Updated == int32(len(s.nodes())) {
+	if there := s.nodes(); s.Progress(Step{}).Updated == int32(len(there)) {
+		if step, waits := s.missing(there); waits {
+			return step, nil
+		}
 		return Step{Kind: None}, nil
 	}
 	r, err := newRollout(s)

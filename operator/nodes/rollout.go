@@ -118,20 +118,12 @@ func (r *rollout) first(nodes []*node) *node {
 
 // incomplete waits until every pod that is wanted is there, and ready unless it is excused.
 func (r *rollout) incomplete() (Step, bool) {
-	there := map[int32]bool{}
 	for _, n := range r.pods {
-		there[n.slot] = true
 		if !n.ready() && !r.excused(n) {
 			return r.notReady(n), true
 		}
 	}
-	for slot := wantedNodes(r.StatefulSet) - 1; slot >= 0; slot-- {
-		if !there[slot] {
-			why := fmt.Sprintf("%s-%d is not there yet", r.StatefulSet.Name, slot)
-			return Step{Kind: Wait, Why: why, After: later}, true
-		}
-	}
-	return Step{}, false
+	return r.missing(r.pods)
 }
 
 // excused tells whether nobody waits for a pod to become ready: one that limps, and has not got what may mend it yet.

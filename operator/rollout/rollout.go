@@ -52,7 +52,8 @@ func OfDeployment(deployment *appsv1.Deployment) *Account {
 	return account
 }
 
-// OfStatefulSet returns the account of a StatefulSet, nil for none. It says nothing of pods that cannot be created.
+// OfStatefulSet returns the account of a StatefulSet, nil for none. It does not know of pods that cannot be created:
+// see Refusal.
 func OfStatefulSet(set *appsv1.StatefulSet) *Account {
 	if set == nil {
 		return nil

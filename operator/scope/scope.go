@@ -133,6 +133,9 @@ type Observed struct {
 	// StatefulSet is the newest version known, nil when there is none, or it is not wanted.
 	StatefulSet *appsv1.StatefulSet
 
+	// Refusal is why pods of the StatefulSet cannot be created, empty if none is missing or nobody has said why.
+	Refusal string
+
 	// Leaving is what runs pods until something else has taken its place, nil if there is no such thing.
 	Leaving *rollout.Account
 
@@ -147,7 +150,9 @@ type Observed struct {
 // Rollout is how far the pods are that are wanted, nil when nothing runs them.
 func (o Observed) Rollout() *rollout.Account {
 	if o.StatefulSet != nil {
-		return rollout.OfStatefulSet(o.StatefulSet)
+		account := rollout.OfStatefulSet(o.StatefulSet)
+		account.Refusal = o.Refusal
+		return account
 	}
 	return rollout.OfDeployment(o.Deployment)
 }

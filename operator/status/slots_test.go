@@ -107,6 +107,8 @@ func TestProgressOfSlots(t *testing.T) {
 	restarting := slotOf(2, func(p *corev1.Pod) {
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
 	})
+	refused := inSlots(2, 2)
+	refused.StatefulSet.Status.Replicas, refused.Refusal = 2, "exceeded quota: small"
 	moving := inSlots(3, 1)
 	moving.Leaving = &rollout.Account{Replicas: 3, Ready: 3}
 	for name, test := range map[string]struct {
@@ -122,7 +124,9 @@ func TestProgressOfSlots(t *testing.T) {
 			scope.Observed{StatefulSet: inSlots(1, 2).StatefulSet, Pods: []corev1.Pod{slotOf(0), slotOf(1), restarting}},
 			nodes.Progress{Nodes: 3, Updated: 1, Pod: "cache-2", Why: "cache-2 is restarting"}, "NodesUpdating", "1 of 3 nodes are up to date. cache-2 is restarting",
 		},
-		"it does not go on":                        {inSlots(1, 3), nodes.Progress{Nodes: 3, Updated: 1, Pod: "cache-1", Why: "cache-1 cannot be resized", Stuck: true}, "UpdateStuck", "cache-1 cannot be resized"},
+		"it does not go on": {inSlots(1, 3), nodes.Progress{Nodes: 3, Updated: 1, Pod: "cache-1", Why: "cache-1 cannot be resized", Stuck: true}, "UpdateStuck", "cache-1 cannot be resized"},
+		"a quota is used up": {refused, nodes.Progress{Nodes: 3, Updated: 2, Why: "cache-2 is not there yet"}, "NodesRefused",
+			"Kubernetes refuses to create nodes: exceeded quota: small"},
 		"a cache that moves counts all that serve": {moving, nodes.Progress{Nodes: 3, Updated: 3}, "NodesStopping", "Stopping what is more than the 3 wanted"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,7 @@ package memcached
 //     label, so the permission is wider than the use.
 //   - pods patch, pods/resize patch: running nodes of a StatefulSet are changed in place. pods/eviction create: they are
 //     replaced as disruption budgets allow. pods delete: those that serve nobody are replaced at once. controllerrevisions: what a pod was made from.
+//   - events list: why pods of a StatefulSet cannot be created, which nothing else tells; read while some are missing.
 //   - events create and patch: patch counts repetitions of an event. Leader election tells who leads with one, too.
 //
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch
@@ -34,4 +35,4 @@ package memcached
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
-// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=list;create;patch

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/apply"
 	"github.com/example/memcached-operator/operator/change"
 	desired "github.com/example/memcached-operator/operator/desired/memcached"
 	"github.com/example/memcached-operator/operator/nodes"
@@ -23,6 +24,17 @@ const (
 	recoveredPercent = 90
 	gateTimeout      = 10 * time.Minute
 )
+
+// children returns what there is of what was planned, and why pods of a StatefulSet are missing.
+func (r *Reconciler) children(
+	ctx context.Context, in scope.MemcachedInputs, plan desired.Plan, applied apply.Result,
+) (scope.Observed, error) {
+	observed, err := observe.Children(ctx, r.Client, in.Memcached, desired.Identity(in.Memcached), plan.Plan, applied.Objects)
+	if err == nil {
+		observed.Refusal, err = r.Observe.Refusal(ctx, observed.StatefulSet, in.Now)
+	}
+	return observed, err
+}
 
 // roll brings the nodes of a StatefulSet one step closer to its template. Nodes of a Deployment Kubernetes replaces by
 // itself. It returns what became of the step, and what agents said.

@@ -79,7 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	id := desired.Identity(memcached)
 	plan, planErr := desired.MakePlan(in)
 	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
-	observed, observeErr := observe.Children(ctx, r.Client, memcached, id, plan.Plan, applied.Objects)
+	observed, observeErr := r.children(ctx, in, plan, applied)
 	seen, step, rollErr := r.roll(ctx, in, observed)
 	err = cmp.Or(applyErr, observeErr, rollErr, planErr)
 

@@ -99,6 +99,21 @@ func TestAColdChangeOfTheUsersReplacesSlotBySlot(t *testing.T) {
 	s.awaitReady("cache", 3)
 }
 
+// Only events tell that a pod of a StatefulSet is refused. They outlive that, and must not be taken for the truth then.
+func TestRefusedSlotsAreReportedUntilTheyCome(t *testing.T) {
+	s := newStory(t)
+	s.create("cache", 1, inSlots)
+	s.awaitReady("cache", 1)
+	s.Kubernetes.Refuse(`pods "cache-1" is forbidden: exceeded quota: small`)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
+	want := `Kubernetes refuses to create nodes: create Pod cache-1 in StatefulSet cache failed error: pods "cache-1" is forbidden: exceeded quota: small`
+	if message := s.awaitReason(v1alpha1.ReasonNodesRefused); message != want {
+		t.Errorf("the message is %q, want %q", message, want)
+	}
+	s.Kubernetes.Refuse("")
+	s.awaitReady("cache", 2)
+}
+
 func TestACacheMovesToSlotsAndBack(t *testing.T) {
 	s := newStory(t)
 	s.create("cache", 2)

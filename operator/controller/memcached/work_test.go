@@ -60,10 +60,10 @@ func (s *story) restartPods() {
 
 // upgraded makes a cache of two nodes that does not wait, and starts an operator that runs it from another image; the new nodes stay in the
 // given state.
-func upgraded(t *testing.T, nodes corev1.ContainerState) *story {
+func upgraded(t *testing.T, nodes corev1.ContainerState, changes ...func(*v1alpha1.MemcachedSpec)) *story {
 	t.Helper()
 	s := newStory(t)
-	s.create("cache", 2, atOnce)
+	s.create("cache", 2, append(changes, atOnce)...)
 	s.awaitReady("cache", 2)
 	s.awaitWork(false)
 	s.Operator.Stop()
@@ -100,6 +100,16 @@ func TestFailingNodesAreNoWork(t *testing.T) {
 	s.Kubernetes.Sicken(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}})
 	s.restartPods()
 	s.awaitReason(v1alpha1.ReasonNodesFailing)
+	s.awaitWork(false)
+}
+
+// Pods of a StatefulSet that a quota or a policy does not let in: an upgrade must not wait for who sees to that.
+func TestRefusedNodesAreNoWork(t *testing.T) {
+	s := upgraded(t, creating, inSlots)
+	s.awaitWork(true)
+	s.Kubernetes.Refuse("exceeded quota: small")
+	s.restartPods()
+	s.awaitReason(v1alpha1.ReasonNodesRefused)
 	s.awaitWork(false)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -53,7 +54,7 @@ func (k *Kubernetes) runSlots(ctx context.Context, set *appsv1.StatefulSet, all 
 		name := fmt.Sprintf("%s-%d", set.Name, number)
 		wanted[name] = true
 		if there[name] == nil {
-			if err := Client.Create(ctx, newSlot(set, name, status.UpdateRevision)); err != nil && !passing(err) {
+			if err := k.createSlot(ctx, set, name, status.UpdateRevision); err != nil && !passing(err) {
 				return err
 			}
 		}
@@ -68,6 +69,39 @@ func (k *Kubernetes) runSlots(ctx context.Context, set *appsv1.StatefulSet, all 
 		count(status, pod)
 	}
 	return nil
+}
+
+// createSlot makes the pod of a slot, and tells what became of that: nothing else does.
+func (k *Kubernetes) createSlot(ctx context.Context, set *appsv1.StatefulSet, name, revision string) error {
+	if refuse, _ := k.settings(); refuse != "" {
+		return tell(ctx, set, corev1.EventTypeWarning, "FailedCreate",
+			fmt.Sprintf("create Pod %s in StatefulSet %s failed error: %s", name, set.Name, refuse))
+	}
+	if err := Client.Create(ctx, newSlot(set, name, revision)); err != nil {
+		return err
+	}
+	return tell(ctx, set, corev1.EventTypeNormal, "SuccessfulCreate", fmt.Sprintf("create Pod %s in StatefulSet %s successful", name, set.Name))
+}
+
+// tell emits an event about a StatefulSet, or counts it once more, each second at most.
+func tell(ctx context.Context, set *appsv1.StatefulSet, kind, reason, message string) error {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(reason + message))
+	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: fmt.Sprintf("%s.%x", set.Name, hash.Sum32())}}
+	err := Client.Get(ctx, client.ObjectKeyFromObject(event), event)
+	if client.IgnoreNotFound(err) != nil || err == nil && metav1.Now().Sub(event.LastTimestamp.Time) < time.Second {
+		return client.IgnoreNotFound(err)
+	}
+	event.InvolvedObject = corev1.ObjectReference{
+		APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: set.Namespace, Name: set.Name, UID: set.UID,
+	}
+	event.Type, event.Reason, event.Message = kind, reason, message
+	event.LastTimestamp = metav1.Now()
+	event.Count++
+	if err == nil {
+		return Client.Update(ctx, event)
+	}
+	return Client.Create(ctx, event)
 }
 
 func count(status *appsv1.StatefulSetStatus, pod *corev1.Pod) {
