@@ -67,12 +67,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	observed, observeErr := observe.Children(ctx, r.Client, application, id, plan, applied.Objects)
 	err = errors.Join(err, observeErr)
 
+	r.Reporter.Announce(ctx, application, report.Happened{Changes: applied.Changes})
 	next := application.DeepCopy()
 	if !outcome.IsStale(err) {
 		next.Status = status.Application(in, status.Pass{
 			Observed: observed, Selector: id.SelectorString(), Err: err, Now: metav1.NewTime(r.Clock.Now()),
 		})
-		if reportErr := r.Reporter.Report(ctx, application, next, report.Happened{Changes: applied.Changes}); reportErr != nil {
+		if reportErr := r.Reporter.Report(ctx, application, next); reportErr != nil {
 			err = reportErr
 		}
 	}

@@ -37,8 +37,13 @@ func (r *Reconciler) children(
 }
 
 // roll brings the nodes of a StatefulSet one step closer to its template. Nodes of a Deployment Kubernetes replaces by
-// itself. It returns what became of the step, and what agents said.
-func (r *Reconciler) roll(ctx context.Context, in scope.MemcachedInputs, observed scope.Observed) (status.Nodes, nodes.Step, error) {
+// itself. It returns what became of the step, and what agents said. It leaves them alone if the plan is of outdated knowledge.
+func (r *Reconciler) roll(
+	ctx context.Context, in scope.MemcachedInputs, observed scope.Observed, outdated bool,
+) (status.Nodes, nodes.Step, error) {
+	if outdated {
+		return status.Nodes{}, nodes.Step{Kind: nodes.None}, nil
+	}
 	seen := status.Nodes{States: r.States(ctx, observed.Pods)}
 	set := observed.StatefulSet
 	if set == nil {
@@ -75,9 +80,9 @@ func gate(wish *v1alpha1.MemcachedHitRatioGate) *nodes.Gate {
 	return gate
 }
 
-// made returns what was done, empty if nothing was.
-func made(step nodes.Step) string {
-	if step.Kind == nodes.None || step.Kind == nodes.Wait {
+// made returns what was done, empty if nothing was. err is what the step ended with.
+func made(step nodes.Step, err error) string {
+	if err != nil || step.Kind == nodes.None || step.Kind == nodes.Wait {
 		return ""
 	}
 	return step.Why

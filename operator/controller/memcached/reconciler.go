@@ -80,15 +80,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	plan, planErr := desired.MakePlan(in)
 	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
 	observed, observeErr := r.children(ctx, in, plan, applied)
-	seen, step, rollErr := r.roll(ctx, in, observed)
+	seen, step, rollErr := r.roll(ctx, in, observed, outcome.IsStale(applyErr))
 	err = cmp.Or(applyErr, observeErr, rollErr, planErr)
 
+	r.Reporter.Announce(ctx, memcached, report.Happened{Changes: applied.Changes, Step: made(step, rollErr)})
 	next := memcached.DeepCopy()
 	if !outcome.IsStale(err) {
 		next.Status = status.Memcached(in, plan, seen, status.Pass{
 			Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 		})
-		if reportErr := r.Reporter.Report(ctx, memcached, next, report.Happened{Changes: applied.Changes, Step: made(step)}); reportErr != nil {
+		if reportErr := r.Reporter.Report(ctx, memcached, next); reportErr != nil {
 			err = reportErr
 		}
 	}

@@ -44,22 +44,24 @@ type story struct {
 
 	images scope.Images // Of the operator that is started next.
 	work   *operatorcondition.Tracker
+	rivals *rivals
 }
 
 func newStory(t *testing.T) *story {
 	t.Helper()
 	t.Parallel()
-	s := &story{images: images, work: operatorcondition.NewTracker()}
+	s := &story{images: images, work: operatorcondition.NewTracker(), rivals: &rivals{}}
 	s.Story = cluster.NewStory(t, observe.Caches(), func(mgr manager.Manager, registry *prometheus.Registry) error {
 		own, err := metrics.Register(registry, mgr.GetCache())
 		if err != nil {
 			return err
 		}
 		recorder := mgr.GetEventRecorderFor("memcached-operator") //nolint:staticcheck // As the manager does.
+		writer := rivalled{mgr.GetClient(), s.rivals}
 		return (&memcached.Reconciler{
 			Client:   mgr.GetClient(),
-			Applier:  apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme()),
-			Reporter: &report.Reporter{Client: mgr.GetClient(), Recorder: recorder},
+			Applier:  apply.New(mgr.GetClient(), mgr.GetAPIReader(), writer, mgr.GetScheme()),
+			Reporter: &report.Reporter{Client: writer, Recorder: recorder},
 			Metrics:  own, Work: s.work, Clock: clock.RealClock{},
 			States:   func(context.Context, []corev1.Pod) map[string]*state.State { return nil },
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},

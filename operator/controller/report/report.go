@@ -80,16 +80,21 @@ type Happened struct {
 	Step string
 }
 
-// Report writes the status of after, which is before with a status computed anew, and then tells of what has happened:
-// in this order, so that nothing is told twice when a pass is repeated.
-func (r *Reporter) Report(ctx context.Context, before, after Object, happened Happened) error {
-	if err := r.write(ctx, before, after); err != nil {
-		return err
-	}
-	r.announceChanges(ctx, before, happened.Changes)
+// Announce tells of what a pass over an object did. It comes before the status, and does not depend on how the pass ends:
+// when it is repeated, everything has been done, and there would be nothing left to tell.
+func (r *Reporter) Announce(ctx context.Context, object Object, happened Happened) {
+	r.announceChanges(ctx, object, happened.Changes)
 	if happened.Step != "" {
 		log.FromContext(ctx).Info(happened.Step)
-		r.Recorder.Event(before, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, happened.Step)
+		r.Recorder.Event(object, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, happened.Step)
+	}
+}
+
+// Report writes the status of after, which is before with a status computed anew, and then tells whether the object has become
+// ready: in this order, so that it is told once when the pass is repeated.
+func (r *Reporter) Report(ctx context.Context, before, after Object) error {
+	if err := r.write(ctx, before, after); err != nil {
+		return err
 	}
 	r.announceReady(ctx, before, after)
 	return nil
