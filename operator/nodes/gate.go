@@ -21,8 +21,8 @@ func (r *rollout) gate(n *node) (Step, bool) {
 		if !before.done(r.revision) || left <= 0 || before.filled(wanted) {
 			continue
 		}
-		why := fmt.Sprintf("%s follows when the hit ratio of %s is %d %% of that of the nodes to follow, or has been ready for %s",
-			n.name(), before.name(), r.Gate.RecoveredPercent, r.Gate.Timeout)
+		why := fmt.Sprintf("%s follows when the hit ratio of %s is %d %% of that of the nodes to follow, "+
+			"or when it has been ready for %s", n.name(), before.name(), r.Gate.RecoveredPercent, r.Gate.Timeout)
 		return Step{Kind: Wait, Pod: before.pod, Why: why, After: min(left, later)}, true
 	}
 	return Step{}, false

@@ -123,7 +123,8 @@ func (s Situation) missing(there []*node) (Step, bool) {
 		step := Step{Kind: Wait, Why: name + " is not there yet", After: later}
 		if s.stopping(name) >= stuckAfter {
 			step.Stuck = true
-			step.Why = name + " has been stopping for more than ten minutes; if its machine is gone for good, delete that from the cluster"
+			step.Why = name + " has been stopping for more than ten minutes; if its machine is gone for good, " +
+				"delete that from the cluster"
 		}
 		return step, true
 	}

@@ -85,8 +85,8 @@ type Step struct {
 	// for None.
 	After time.Duration
 
-	// Stuck is on for a Wait that will not pass by itself, or has not for ten minutes. It is not for a pod that nobody has made
-	// yet: since when it is missing is told nowhere, and why it cannot be created is in rollout.Refusal.
+	// Stuck is on for a Wait that will not pass by itself, or has not for ten minutes. For a pod that is yet to be created
+	// it is not: since when it is missing is told nowhere, and why it cannot be created, rollout.Refusal says.
 	Stuck bool
 
 	// Content is the strategic merge patch of a Patch or Resize. It applies only to the pod as it was seen.

@@ -268,7 +268,8 @@ func TestTheHitRatioGate(t *testing.T) {
 		if follows := step.Kind == nodes.Replace; follows != test.follows {
 			t.Errorf("%s: the step is %s: %s", name, step.Kind, step.Why)
 		}
-		if step.Kind == nodes.Wait && step.Why != "cache-1 follows when the hit ratio of cache-2 is 90 % of that of the nodes to follow, or has been ready for 10m0s" {
+		if step.Kind == nodes.Wait && step.Why != "cache-1 follows when the hit ratio of cache-2 is 90 % of that of the "+
+			"nodes to follow, or when it has been ready for 10m0s" {
 			t.Error(step.Why)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/example/memcached-operator/operator/rollout"
 )
 
-// Refusal returns why pods that a StatefulSet lacks cannot be created, empty if it lacks none or nobody has said why. Other
-// than a Deployment, it says that in events alone. They are read live, and only while pods are missing: to watch them, all
-// events of the cluster would have to be held.
+// Refusal returns why pods that a StatefulSet lacks cannot be created, empty if it lacks none or nobody has said why.
+// Unlike that of a Deployment, its status does not say it: only events do. They are read live, and only while pods are
+// missing: to watch them, all events of the cluster would have to be held.
 func (m *Memcached) Refusal(ctx context.Context, set *appsv1.StatefulSet, now time.Time) (string, error) {
 	if account := rollout.OfStatefulSet(set); account == nil || account.Replicas >= account.Wanted {
 		return "", nil

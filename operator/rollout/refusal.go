@@ -7,13 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// refusalAge is for how long the last word about new pods counts. The StatefulSet controller tries again after 1000 seconds at
-// the latest and tells of it each time, or of one time in five minutes when it has told much: a refusal that lasts is not older.
+// refusalAge is for how long the last word about new pods counts. The StatefulSet controller tries again after 1000
+// seconds at the latest, and tells of it each time, or once in five minutes when it has told much already: the last word
+// about a refusal that lasts is never older.
 const refusalAge = 20 * time.Minute
 
-// Refusal returns why the StatefulSet controller could not create a pod when it last tried, empty if it could or has not tried
-// of late. events are those about one StatefulSet, of any reason. They outlive what they tell of by an hour, so a refusal ends
-// with the first pod that is created after it: an old one must not come back whenever a pod is replaced.
+// Refusal returns why the StatefulSet controller could not create a pod when it last tried, empty if it could or has not
+// tried of late. events are those about one StatefulSet, of any reason. They outlive by an hour what they tell of, so
+// a refusal ends with the first pod that is created after it: an old one must not come back when a pod is replaced.
 func Refusal(events []corev1.Event, now time.Time) string {
 	var refused, created *corev1.Event
 	for i := range events {
@@ -30,8 +31,8 @@ func Refusal(events []corev1.Event, now time.Time) string {
 	return refused.Message
 }
 
-// newer returns the event that was told later. Of two of the same second, it is always the same one, so that messages stay as
-// they are.
+// newer returns the event that was told later. Of two of the same second it is always the same one, so that messages
+// stay as they are.
 func newer(a, b *corev1.Event) *corev1.Event {
 	if a == nil || toldAt(b).After(toldAt(a)) || toldAt(b).Equal(toldAt(a)) && b.Message < a.Message {
 		return b

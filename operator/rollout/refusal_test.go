@@ -12,10 +12,12 @@ import (
 
 var now = time.Date(2026, 5, 4, 8, 0, 0, 0, time.UTC)
 
-// told returns an event of so long ago.
+// told returns an event of so many seconds ago.
 func told(reason, message string, ago time.Duration) corev1.Event {
-	return corev1.Event{Reason: reason, Message: message, LastTimestamp: metav1.NewTime(now.Add(-ago))}
+	return corev1.Event{Reason: reason, Message: message, LastTimestamp: metav1.NewTime(now.Add(-ago * time.Second))}
 }
+
+func list(events ...corev1.Event) []corev1.Event { return events }
 
 func TestARefusalIsThatOfNow(t *testing.T) {
 	const failed, created = "FailedCreate", "SuccessfulCreate"
@@ -26,17 +28,17 @@ func TestARefusalIsThatOfNow(t *testing.T) {
 		want   string
 	}{
 		"nothing was told":                    {nil, ""},
-		"a refusal":                           {[]corev1.Event{told(failed, "quota", time.Minute)}, "quota"},
-		"the newest of them":                  {[]corev1.Event{told(failed, "quota", time.Minute), told(failed, "policy", time.Hour)}, "quota"},
-		"the controller waits before it goes": {[]corev1.Event{told(failed, "quota", 1000*time.Second)}, "quota"},
-		"it would have tried again":           {[]corev1.Event{told(failed, "quota", time.Hour)}, ""},
-		"a pod has come since":                {[]corev1.Event{told(failed, "quota", time.Minute), told(created, "cache-1", 59*time.Second)}, ""},
-		"a pod had come before":               {[]corev1.Event{told(created, "cache-0", 61*time.Second), told(failed, "quota", time.Minute)}, "quota"},
-		"one came, the next did not":          {[]corev1.Event{told(created, "cache-0", time.Minute), told(failed, "quota", time.Minute)}, "quota"},
-		"two at once":                         {[]corev1.Event{told(failed, "b", time.Minute), told(failed, "a", time.Minute)}, "a"},
-		"two at once, the other way round":    {[]corev1.Event{told(failed, "a", time.Minute), told(failed, "b", time.Minute)}, "a"},
-		"another failure":                     {[]corev1.Event{told("FailedDelete", "denied", time.Minute)}, ""},
-		"one of the newer API, repeated":      {[]corev1.Event{newAPI}, "quota"},
+		"a refusal":                           {list(told(failed, "quota", 60)), "quota"},
+		"the newest of them":                  {list(told(failed, "quota", 60), told(failed, "policy", 3600)), "quota"},
+		"the controller waits before it goes": {list(told(failed, "quota", 1000)), "quota"},
+		"it would have tried again":           {list(told(failed, "quota", 3600)), ""},
+		"a pod has come since":                {list(told(failed, "quota", 60), told(created, "cache-1", 59)), ""},
+		"a pod had come before":               {list(told(created, "cache-0", 61), told(failed, "quota", 60)), "quota"},
+		"one came, the next did not":          {list(told(created, "cache-0", 60), told(failed, "quota", 60)), "quota"},
+		"two at once":                         {list(told(failed, "b", 60), told(failed, "a", 60)), "a"},
+		"two at once, the other way round":    {list(told(failed, "a", 60), told(failed, "b", 60)), "a"},
+		"another failure":                     {list(told("FailedDelete", "denied", 60)), ""},
+		"one of the newer API, repeated":      {list(newAPI), "quota"},
 	} {
 		if got := rollout.Refusal(test.events, now); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)

@@ -23,7 +23,7 @@ var ofMemcached = vocabulary{
 }
 
 // Memcached computes the status of a cache. Its old status serves only to keep the time of a condition's last
-// transition, and conditions that others have added.
+// transition, conditions that others have added, and what an agent that does not answer has said of a start.
 func Memcached(in scope.MemcachedInputs, plan desired.Plan, seen Nodes, pass Pass) v1alpha1.MemcachedStatus {
 	memcached := in.Memcached
 	next := *memcached.Status.DeepCopy()

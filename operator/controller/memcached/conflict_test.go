@@ -51,7 +51,9 @@ type rivalledStatus struct {
 }
 
 // Patch implements client.SubResourceWriter.
-func (r rivalledStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+func (r rivalledStatus) Patch(
+	ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption,
+) error {
 	if r.statuses.Load() {
 		return errConflict
 	}

@@ -18,7 +18,8 @@ package memcached
 //     is and holds nothing confidential, and only Secrets with our label are asked for. RBAC cannot limit a verb to a
 //     label, so the permission is wider than the use.
 //   - pods patch, pods/resize patch: running nodes of a StatefulSet are changed in place. pods/eviction create: they are
-//     replaced as disruption budgets allow. pods delete: those that serve nobody are replaced at once. controllerrevisions: what a pod was made from.
+//     replaced as disruption budgets allow. pods delete: those that serve nobody, or limp, are replaced whatever
+//     budgets say. controllerrevisions: what a pod was made from.
 //   - events list: why pods of a StatefulSet cannot be created, which nothing else tells; read while some are missing.
 //   - events create and patch: patch counts repetitions of an event. Leader election tells who leads with one, too.
 //

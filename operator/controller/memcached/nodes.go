@@ -29,7 +29,8 @@ const (
 func (r *Reconciler) children(
 	ctx context.Context, in scope.MemcachedInputs, plan desired.Plan, applied apply.Result,
 ) (scope.Observed, error) {
-	observed, err := observe.Children(ctx, r.Client, in.Memcached, desired.Identity(in.Memcached), plan.Plan, applied.Objects)
+	id := desired.Identity(in.Memcached)
+	observed, err := observe.Children(ctx, r.Client, in.Memcached, id, plan.Plan, applied.Objects)
 	if err == nil {
 		observed.Refusal, err = r.Observe.Refusal(ctx, observed.StatefulSet, in.Now)
 	}
@@ -37,7 +38,8 @@ func (r *Reconciler) children(
 }
 
 // roll brings the nodes of a StatefulSet one step closer to its template. Nodes of a Deployment Kubernetes replaces by
-// itself. It returns what became of the step, and what agents said. It leaves them alone if the plan is of outdated knowledge.
+// itself. It returns what became of the step, and what agents said. Nodes are left alone if the plan was made from
+// outdated knowledge.
 func (r *Reconciler) roll(
 	ctx context.Context, in scope.MemcachedInputs, observed scope.Observed, outdated bool,
 ) (status.Nodes, nodes.Step, error) {

@@ -80,8 +80,8 @@ type Happened struct {
 	Step string
 }
 
-// Announce tells of what a pass over an object did. It comes before the status, and does not depend on how the pass ends:
-// when it is repeated, everything has been done, and there would be nothing left to tell.
+// Announce tells of what a pass over an object did. It comes before the status, and however the pass ends: when it is
+// repeated, everything has been done, and there would be nothing left to tell.
 func (r *Reporter) Announce(ctx context.Context, object Object, happened Happened) {
 	r.announceChanges(ctx, object, happened.Changes)
 	if happened.Step != "" {
@@ -90,8 +90,8 @@ func (r *Reporter) Announce(ctx context.Context, object Object, happened Happene
 	}
 }
 
-// Report writes the status of after, which is before with a status computed anew, and then tells whether the object has become
-// ready: in this order, so that it is told once when the pass is repeated.
+// Report writes the status of after, which is before with a status computed anew, and then tells whether the object has
+// become ready: in this order, so that it is told once when the pass is repeated.
 func (r *Reporter) Report(ctx context.Context, before, after Object) error {
 	if err := r.write(ctx, before, after); err != nil {
 		return err

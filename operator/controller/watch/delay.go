@@ -80,7 +80,7 @@ func turns(before, now *rollout.Account) bool {
 	return !before.Settled() && now.Settled() || now.Lost(before)
 }
 
-// Pod is for pods: how many of them are ready, their Deployment says as well.
+// Pod is for pods: how many of them are ready, their Deployment or StatefulSet says as well.
 func Pod(_, _ client.Object) time.Duration { return Settle }
 
 func hash(object client.Object) string { return object.GetAnnotations()[apply.HashAnnotation] }

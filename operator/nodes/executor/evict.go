@@ -22,7 +22,7 @@ const (
 	// server names a time, and would hold up all other caches.
 	patience = 5 * time.Second
 
-	// settling is how long after a pod has become ready its budget may not know that yet.
+	// settling is how long after a pod has become ready, or stopped to be, its budget may not know that yet.
 	settling = time.Minute
 )
 
@@ -49,7 +49,8 @@ func (e *Executor) evict(ctx context.Context, situation nodes.Situation, step no
 	return refused(step, "evicted", err)
 }
 
-// settled tells whether all pods have been ready for so long that a budget that allows nothing is not going to by itself.
+// settled tells whether all pods have been ready, or not ready, for so long that a budget that allows nothing is not
+// going to by itself. Those that limp are not ready, and nobody waits for them to be.
 func settled(situation nodes.Situation) bool {
 	for i := range situation.Pods {
 		for _, condition := range situation.Pods[i].Status.Conditions {

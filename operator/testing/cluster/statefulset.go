@@ -80,14 +80,16 @@ func (k *Kubernetes) createSlot(ctx context.Context, set *appsv1.StatefulSet, na
 	if err := Client.Create(ctx, newSlot(set, name, revision)); err != nil {
 		return err
 	}
-	return tell(ctx, set, corev1.EventTypeNormal, "SuccessfulCreate", fmt.Sprintf("create Pod %s in StatefulSet %s successful", name, set.Name))
+	return tell(ctx, set, corev1.EventTypeNormal, "SuccessfulCreate",
+		fmt.Sprintf("create Pod %s in StatefulSet %s successful", name, set.Name))
 }
 
 // tell emits an event about a StatefulSet, or counts it once more, each second at most.
 func tell(ctx context.Context, set *appsv1.StatefulSet, kind, reason, message string) error {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(reason + message))
-	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: fmt.Sprintf("%s.%x", set.Name, hash.Sum32())}}
+	name := fmt.Sprintf("%s.%x", set.Name, hash.Sum32())
+	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: name}}
 	err := Client.Get(ctx, client.ObjectKeyFromObject(event), event)
 	if client.IgnoreNotFound(err) != nil || err == nil && metav1.Now().Sub(event.LastTimestamp.Time) < time.Second {
 		return client.IgnoreNotFound(err)
