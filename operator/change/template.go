@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // The names that Read goes by. They are part of released pod templates.
@@ -41,7 +43,7 @@ func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 		Labels:      maps.Clone(template.Labels),
 		Annotations: maps.Clone(template.Annotations),
 	}
-	memcached := containerNamed(spec.Containers, MemcachedContainer)
+	memcached := pods.Container(spec.Containers, MemcachedContainer)
 	if memcached == nil {
 		return State{}, fmt.Errorf("the pod template has no container %q", MemcachedContainer)
 	}
@@ -53,8 +55,8 @@ func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	state.Resources = takeResources(&memcached.Resources)
 	memcached.Image, memcached.Command, memcached.Args = "", nil, nil
 	// The sidecar may be a container or one that is started first (an init container that stays).
-	for _, agent := range []*corev1.Container{containerNamed(spec.Containers, AgentContainer), containerNamed(spec.InitContainers, AgentContainer)} {
-		if agent != nil {
+	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		if agent := pods.Container(containers, AgentContainer); agent != nil {
 			state.AgentImage, agent.Image = agent.Image, ""
 		}
 	}
@@ -65,15 +67,6 @@ func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	template.Labels, template.Annotations = nil, nil
 	state.Rest, err = flatten(template)
 	return state, err
-}
-
-func containerNamed(containers []corev1.Container, name string) *corev1.Container {
-	for i := range containers {
-		if containers[i].Name == name {
-			return &containers[i]
-		}
-	}
-	return nil
 }
 
 // takeResources moves what has a field out of the resources.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // difference is what separates a pod from the template that is wanted.
@@ -47,7 +48,7 @@ func (r *rollout) difference(n *node) (*difference, error) {
 func plain(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	template = template.DeepCopy()
 	delete(template.Annotations, pod.CacheMemoryAnnotation)
-	if memcached := named(template.Spec.Containers, change.MemcachedContainer); memcached != nil {
+	if memcached := pods.Container(template.Spec.Containers, change.MemcachedContainer); memcached != nil {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			limit, limited := memcached.Resources.Limits[name]
 			if _, requested := memcached.Resources.Requests[name]; limited && !requested {
@@ -113,15 +114,6 @@ func (d *difference) text() string {
 		words = append(words[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(words, ", ")
-}
-
-func named(containers []corev1.Container, name string) *corev1.Container {
-	for i := range containers {
-		if containers[i].Name == name {
-			return &containers[i]
-		}
-	}
-	return nil
 }
 
 func sortedKeys[V any](of map[string]V) []string { return slices.Sorted(maps.Keys(of)) }

@@ -2,9 +2,8 @@ package nodes
 
 import (
 	"fmt"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // gate waits, if asked to, until the pods that have been replaced have filled up again.
@@ -17,7 +16,7 @@ func (r *rollout) gate(n *node) (Step, bool) {
 		return Step{}, false
 	}
 	for _, before := range r.pods {
-		left := r.Gate.Timeout - r.Now.Sub(readySince(before.pod))
+		left := r.Gate.Timeout - r.Now.Sub(pods.ReadinessSince(before.pod))
 		if !before.done(r.revision) || left <= 0 || before.filled(wanted) {
 			continue
 		}
@@ -46,11 +45,4 @@ func (r *rollout) recovered() (float64, bool) {
 // filled tells whether a pod has the hit ratio.
 func (n *node) filled(wanted float64) bool {
 	return n.state != nil && n.state.HitRatio != nil && *n.state.HitRatio >= wanted
-}
-
-func readySince(pod *corev1.Pod) time.Time {
-	if ready := conditionOf(pod, corev1.PodReady); ready != nil {
-		return ready.LastTransitionTime.Time
-	}
-	return pod.CreationTimestamp.Time
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 const (
@@ -19,19 +20,6 @@ const (
 	stuckAfter = 10 * time.Minute
 )
 
-// startFailures are why a container waits and will go on waiting. Names that alternate while nothing changes are made one,
-// so that messages stay as they are.
-var startFailures = map[string]string{
-	"ErrImagePull":               "the image %q of container %s cannot be pulled (ImagePullBackOff)",
-	"ImagePullBackOff":           "the image %q of container %s cannot be pulled (ImagePullBackOff)",
-	"InvalidImageName":           "the image %q of container %s has an invalid name (InvalidImageName)",
-	"ErrImageNeverPull":          "the image %q of container %s is not on the machine (ErrImageNeverPull)",
-	"CreateContainerConfigError": "with image %q, container %s cannot be created (CreateContainerError)",
-	"CreateContainerError":       "with image %q, container %s cannot be created (CreateContainerError)",
-	"RunContainerError":          "with image %q, container %s cannot be started (RunContainerError)",
-	"CrashLoopBackOff":           "with image %q, container %s does not keep running (CrashLoopBackOff)",
-}
-
 // failure returns what keeps a pod from becoming ready, empty if nothing is known to.
 func (n *node) failure() string {
 	if failure := n.failureToServe(); failure != "" {
@@ -42,12 +30,11 @@ func (n *node) failure() string {
 
 // failureToServe returns what keeps memcached from serving clients, empty if nothing is known to.
 func (n *node) failureToServe() string {
-	if scheduled := conditionOf(n.pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse &&
-		scheduled.Reason == corev1.PodReasonUnschedulable {
-		return "no machine has room for it: " + scheduled.Message
+	if why, unschedulable := pods.Unschedulable(n.pod); unschedulable {
+		return "no machine has room for it: " + why
 	}
 	concerned := slices.Clone(n.pod.Spec.InitContainers)
-	if memcached := named(n.pod.Spec.Containers, change.MemcachedContainer); memcached != nil {
+	if memcached := pods.Container(n.pod.Spec.Containers, change.MemcachedContainer); memcached != nil {
 		concerned = append(concerned, *memcached)
 	}
 	return n.failureOf(concerned)
@@ -56,8 +43,16 @@ func (n *node) failureToServe() string {
 // failureOf returns why the first of the containers that cannot start does not, empty if all can.
 func (n *node) failureOf(containers []corev1.Container) string {
 	for _, container := range containers {
-		if waiting := n.container(container.Name).State.Waiting; waiting != nil && startFailures[waiting.Reason] != "" {
-			return fmt.Sprintf(startFailures[waiting.Reason], container.Image, container.Name)
+		status := n.container(container.Name)
+		failure, fails := pods.StartFailureOf(status)
+		switch {
+		case fails && failure.OfImage:
+			return fmt.Sprintf("the image %q of container %s %s", container.Image, container.Name, failure.Problem)
+		case fails:
+			return fmt.Sprintf("with image %q, container %s %s", container.Image, container.Name, failure.Problem)
+		case status.State.Waiting != nil && status.State.Waiting.Reason == "CrashLoopBackOff":
+			return fmt.Sprintf("with image %q, container %s does not keep running (CrashLoopBackOff)",
+				container.Image, container.Name)
 		}
 	}
 	return ""
@@ -79,13 +74,13 @@ func (n *node) idle(now time.Time) bool { return n.empty() || n.broken(now) }
 
 // limping tells whether memcached in a pod serves, but the pod is not ready and not about to be.
 func (n *node) limping(now time.Time) bool {
-	return n.serves() && !n.ready() && (n.failure() != "" || now.Sub(n.unreadySince()) >= brokenAfter)
+	return n.serves() && !n.ready() && (n.failure() != "" || now.Sub(pods.ReadinessSince(n.pod)) >= brokenAfter)
 }
 
 // silentSince returns since when memcached may have served nobody. While its pod is not ready for another reason, nothing
 // tells when memcached stopped being ready, but when it last started or ended.
 func (n *node) silentSince() time.Time {
-	since, memcached := n.unreadySince(), n.container(change.MemcachedContainer)
+	since, memcached := pods.ReadinessSince(n.pod), n.container(change.MemcachedContainer)
 	if running := memcached.State.Running; running != nil {
 		since = latest(since, running.StartedAt.Time)
 	}
@@ -93,15 +88,6 @@ func (n *node) silentSince() time.Time {
 		if ended != nil {
 			since = latest(since, ended.FinishedAt.Time)
 		}
-	}
-	return since
-}
-
-// unreadySince returns when the pod was last ready, or began to be.
-func (n *node) unreadySince() time.Time {
-	since := n.pod.CreationTimestamp.Time
-	if ready := conditionOf(n.pod, corev1.PodReady); ready != nil {
-		since = latest(since, ready.LastTransitionTime.Time)
 	}
 	return since
 }
@@ -147,7 +133,7 @@ func (r *rollout) notReady(n *node) Step {
 	if failure := n.failure(); failure != "" {
 		step.Why, step.Stuck = fmt.Sprintf("%s is not ready: %s", n.name(), failure), true
 	}
-	if r.Now.Sub(n.unreadySince()) >= stuckAfter {
+	if r.Now.Sub(pods.ReadinessSince(n.pod)) >= stuckAfter {
 		step.Stuck = true
 		if n.failure() == "" {
 			step.Why = n.name() + " has not been ready for more than ten minutes"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // agentItems is how many items of a memcached may be its agent's. They expire, so their loss is none.
@@ -177,11 +178,12 @@ func (r *rollout) waitFor(n *node, why string) Step {
 
 // resizing returns what a resize waits for, empty if it is done, and whether the machine refuses it.
 func (n *node) resizing() (why string, refused bool) {
-	if pending := conditionOf(n.pod, corev1.PodResizePending); pending != nil && pending.Status == corev1.ConditionTrue {
+	pending := pods.Condition(n.pod, corev1.PodResizePending)
+	if pending != nil && pending.Status == corev1.ConditionTrue {
 		refused = pending.Reason == corev1.PodReasonInfeasible || pending.Reason == corev1.PodReasonDeferred
 		return fmt.Sprintf("%s cannot be resized (%s): %s", n.name(), pending.Reason, pending.Message), refused
 	}
-	if busy := conditionOf(n.pod, corev1.PodResizeInProgress); busy != nil && busy.Status == corev1.ConditionTrue {
+	if busy := pods.Condition(n.pod, corev1.PodResizeInProgress); busy != nil && busy.Status == corev1.ConditionTrue {
 		if busy.Reason == corev1.PodReasonError {
 			return fmt.Sprintf("%s is being resized, which fails: %s", n.name(), busy.Message), false
 		}

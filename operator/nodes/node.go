@@ -3,8 +3,6 @@ package nodes
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // node is a pod that is wanted.
@@ -29,26 +28,14 @@ func (s Situation) nodes() []*node {
 	var nodes []*node
 	for i := range s.Pods {
 		pod := &s.Pods[i]
-		slot, numbered := slotOf(s.StatefulSet.Name, pod.Name)
-		if !numbered || slot >= wantedNodes(s.StatefulSet) || leaves(pod) {
+		slot, numbered := pods.Slot(s.StatefulSet.Name, pod.Name)
+		if !numbered || slot >= wantedNodes(s.StatefulSet) || pods.Leaves(pod) {
 			continue
 		}
 		nodes = append(nodes, &node{pod: pod, slot: slot, state: s.States[pod.Name], mark: markOf(pod)})
 	}
 	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(b.slot, a.slot) })
 	return nodes
-}
-
-// slotOf returns the number at the end of a pod's name.
-func slotOf(set, pod string) (int32, bool) {
-	number, found := strings.CutPrefix(pod, set+"-")
-	slot, err := strconv.ParseInt(number, 10, 32)
-	return int32(slot), found && err == nil && slot >= 0
-}
-
-// leaves tells whether a pod is going to be made anew without anybody's doing.
-func leaves(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
 func (n *node) name() string     { return n.pod.Name }
@@ -60,10 +47,7 @@ func (n *node) done(revision string) bool { return n.revision() == revision && n
 // onTheWay tells whether the pod is being brought to a revision.
 func (n *node) onTheWay(revision string) bool { return n.mark != nil && n.mark.Revision == revision }
 
-func (n *node) ready() bool {
-	ready := conditionOf(n.pod, corev1.PodReady)
-	return ready != nil && ready.Status == corev1.ConditionTrue
-}
+func (n *node) ready() bool { return pods.Ready(n.pod) }
 
 // container returns the status of a container or sidecar; its zero value if there is none.
 func (n *node) container(name string) corev1.ContainerStatus {
@@ -93,7 +77,7 @@ func (n *node) memoryLimit() int64 {
 
 // askedMemoryLimit returns the memory limit of memcached in the pod's spec, in bytes.
 func (n *node) askedMemoryLimit() int64 {
-	memcached := named(n.pod.Spec.Containers, change.MemcachedContainer)
+	memcached := pods.Container(n.pod.Spec.Containers, change.MemcachedContainer)
 	if memcached == nil {
 		return 0
 	}
@@ -103,13 +87,4 @@ func (n *node) askedMemoryLimit() int64 {
 // seen tells whether the status of the pod speaks of its newest spec, as far as the cluster tells that at all.
 func (n *node) seen() bool {
 	return n.pod.Status.ObservedGeneration == 0 || n.pod.Status.ObservedGeneration >= n.pod.Generation
-}
-
-func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == kind {
-			return &pod.Status.Conditions[i]
-		}
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // edit is what to change of a pod. Labels and annotations without a value are removed.
@@ -67,7 +68,7 @@ func replacing(now, wanted map[string]string, keys map[string]bool) map[string]*
 func imagesOf(now, wanted []corev1.Container) []partOfContainer {
 	var parts []partOfContainer
 	for i := range now {
-		if container := named(wanted, now[i].Name); container != nil && container.Image != now[i].Image {
+		if container := pods.Container(wanted, now[i].Name); container != nil && container.Image != now[i].Image {
 			parts = append(parts, partOfContainer{Name: container.Name, Image: container.Image})
 		}
 	}
@@ -93,7 +94,7 @@ func (r *rollout) patched(n *node, class change.Class, why string, e edit) (Step
 
 // resize returns the step that gives memcached the CPU and memory in which it differs.
 func (r *rollout) resize(n *node, d *difference) (Step, error) {
-	wanted, now := r.memcached(), named(d.now.Spec.Containers, change.MemcachedContainer)
+	wanted, now := r.memcached(), pods.Container(d.now.Spec.Containers, change.MemcachedContainer)
 	resources := &corev1.ResourceRequirements{}
 	for _, q := range quantities {
 		if !q.same(&now.Resources, &wanted.Resources) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // running returns the template of a pod with what the pod now has of everything that can be changed on it. Where the pod was
@@ -27,7 +28,8 @@ func (r *rollout) running(n *node, template *corev1.PodTemplateSpec) *corev1.Pod
 	} {
 		for i := range lists[0] {
 			container := &lists[0][i]
-			own, given, wanted := named(lists[1], container.Name), named(lists[2], container.Name), named(lists[3], container.Name)
+			own := pods.Container(lists[1], container.Name)
+			given, wanted := pods.Container(lists[2], container.Name), pods.Container(lists[3], container.Name)
 			switch {
 			case given != nil && wanted != nil && given.Image == wanted.Image:
 				container.Image = wanted.Image
@@ -66,8 +68,8 @@ func current(own, given, wanted map[string]string, keys map[string]bool) map[str
 
 // resources sets CPU and memory of memcached to those that count.
 func (r *rollout) resources(n *node, now *corev1.PodTemplateSpec) {
-	own := named(n.pod.Spec.Containers, change.MemcachedContainer)
-	container := named(now.Spec.Containers, change.MemcachedContainer)
+	own := pods.Container(n.pod.Spec.Containers, change.MemcachedContainer)
+	container := pods.Container(now.Spec.Containers, change.MemcachedContainer)
 	if own == nil || container == nil {
 		return
 	}
@@ -88,7 +90,7 @@ func (r *rollout) gave(n *node, q quantity) bool {
 		if template == nil {
 			return false
 		}
-		given := named(template.Spec.Containers, change.MemcachedContainer)
+		given := pods.Container(template.Spec.Containers, change.MemcachedContainer)
 		if given == nil || !q.same(&given.Resources, &wanted.Resources) {
 			return false
 		}
@@ -98,7 +100,7 @@ func (r *rollout) gave(n *node, q quantity) bool {
 
 // memcached returns its container as it is wanted. There is one: otherwise the template could not have been read.
 func (r *rollout) memcached() *corev1.Container {
-	return named(r.template.Spec.Containers, change.MemcachedContainer)
+	return pods.Container(r.template.Spec.Containers, change.MemcachedContainer)
 }
 
 // cacheMemory returns the memory for items that counts, in MiB. argument is that of the pod's arguments.

@@ -17,6 +17,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // agentTimeout is how long an agent may take to answer. It asks its memcached, which answers in milliseconds or not at all.
@@ -53,33 +54,24 @@ func NewAgents() *Agents {
 
 // States asks the agents of all pods that have one, at the same time. Who does not answer, or whose memcached does not, has
 // no state: the caller knows what to do without, and the pod's own readiness tells of what is wrong.
-func (a *Agents) States(ctx context.Context, pods []corev1.Pod) map[string]*state.State {
+func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*state.State {
 	states := map[string]*state.State{}
 	var lock sync.Mutex
 	var asking sync.WaitGroup
-	for i := range pods {
-		if pods[i].Status.PodIP == "" || !hasAgent(&pods[i]) {
+	for i := range of {
+		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, change.AgentContainer) == nil {
 			continue
 		}
 		asking.Go(func() {
-			answer, err := state.Fetch(ctx, a.HTTP, net.JoinHostPort(pods[i].Status.PodIP, strconv.Itoa(pod.MetricsPort)))
+			answer, err := state.Fetch(ctx, a.HTTP, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(pod.MetricsPort)))
 			if err != nil {
 				return
 			}
 			lock.Lock()
 			defer lock.Unlock()
-			states[pods[i].Name] = answer
+			states[of[i].Name] = answer
 		})
 	}
 	asking.Wait()
 	return states
-}
-
-func hasAgent(pod *corev1.Pod) bool {
-	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == change.AgentContainer {
-			return true
-		}
-	}
-	return false
 }

@@ -88,6 +88,11 @@ func TestConditionsOfAnApplication(t *testing.T) {
 			want:    "False/PodsFailing True/SomePodsReady True/PodsStarting True/PodsFailing",
 			message: "1 of 2 pods are failing: the application does not keep running (Error, exit code 1)",
 		},
+		"the image is not there, and must not be pulled": {
+			application: web(), deployment: deployment(2, 2, 1), pods: with(pods(2), waitingFor("ErrImageNeverPull")),
+			want:    "False/PodsFailing True/SomePodsReady True/PodsStarting True/PodsFailing",
+			message: "1 of 2 pods are failing: the image is not on the machine (ErrImageNeverPull)",
+		},
 		"no machine has room": {
 			application: web(), deployment: deployment(2, 2, 1), pods: with(pods(2), func(pod *corev1.Pod) {
 				pod.Status.Conditions = []corev1.PodCondition{{

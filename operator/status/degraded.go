@@ -15,6 +15,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/outcome"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // check looks for one thing that is wrong.
@@ -79,17 +80,6 @@ func podsRefused(w workload) (string, string, bool) {
 		w.many, podName.ReplaceAllString(account.Refusal, name)), true
 }
 
-// startFailures maps why a container waits to how it is reported. Names that alternate while nothing changes are made
-// one.
-var startFailures = map[string]string{
-	"ErrImagePull":               "the image cannot be pulled (ImagePullBackOff)",
-	"ImagePullBackOff":           "the image cannot be pulled (ImagePullBackOff)",
-	"InvalidImageName":           "the image has an invalid name (InvalidImageName)",
-	"CreateContainerConfigError": "the container cannot be created (CreateContainerError)",
-	"CreateContainerError":       "the container cannot be created (CreateContainerError)",
-	"RunContainerError":          "the container cannot be started (RunContainerError)",
-}
-
 func podsFailing(w workload) (string, string, bool) {
 	var failures []string
 	failing := 0
@@ -112,15 +102,15 @@ func podsFailing(w workload) (string, string, bool) {
 
 // failureOf returns why a pod's container does not run, empty when it does or is on the way.
 func failureOf(pod *corev1.Pod, process string) string {
-	if !counts(pod) {
+	if pods.Leaves(pod) {
 		return ""
 	}
 	for i := range pod.Status.ContainerStatuses {
 		container := &pod.Status.ContainerStatuses[i]
-		if container.State.Waiting != nil {
-			if failure := startFailures[container.State.Waiting.Reason]; failure != "" {
-				return failure
-			}
+		if failure, fails := pods.StartFailureOf(*container); fails && failure.OfImage {
+			return "the image " + failure.Problem
+		} else if fails {
+			return "the container " + failure.Problem
 		}
 		// A container that keeps ending is now waiting, now running, now ended: it has recovered when it is ready.
 		if ended := lastEnd(container); ended != nil && !container.Ready && !restarted(container) {
@@ -158,11 +148,8 @@ func updateStuck(w workload) (string, string, bool) {
 func podsUnschedulable(w workload) (string, string, bool) {
 	for i := range w.Observed.Pods {
 		pod := &w.Observed.Pods[i]
-		for _, condition := range pod.Status.Conditions {
-			if counts(pod) && condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
-				condition.Reason == corev1.PodReasonUnschedulable {
-				return w.unschedulable, fmt.Sprintf("No machine has room for a %s: %s", w.one, condition.Message), true
-			}
+		if why, unschedulable := pods.Unschedulable(pod); unschedulable && !pods.Leaves(pod) {
+			return w.unschedulable, fmt.Sprintf("No machine has room for a %s: %s", w.one, why), true
 		}
 	}
 	return "", "", false

@@ -3,8 +3,6 @@ package status
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +13,7 @@ import (
 	desired "github.com/example/memcached-operator/operator/desired/memcached"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/nodes"
+	"github.com/example/memcached-operator/operator/pods"
 	"github.com/example/memcached-operator/operator/scope"
 )
 
@@ -30,11 +29,11 @@ type Nodes struct {
 // endpoints returns the nodes as clients reach them, in the order of their slots.
 func endpoints(in scope.MemcachedInputs, seen Nodes, pass Pass) []v1alpha1.MemcachedEndpoint {
 	var endpoints []v1alpha1.MemcachedEndpoint
-	pods := slices.Clone(pass.Observed.Pods)
-	slices.SortStableFunc(pods, bySlot)
-	for i := range pods {
-		if counts(&pods[i]) {
-			endpoints = append(endpoints, endpoint(in, seen, &pods[i]))
+	all := slices.Clone(pass.Observed.Pods)
+	slices.SortStableFunc(all, bySlot)
+	for i := range all {
+		if !pods.Leaves(&all[i]) {
+			endpoints = append(endpoints, endpoint(in, seen, &all[i]))
 		}
 	}
 	return endpoints
@@ -44,15 +43,13 @@ func endpoints(in scope.MemcachedInputs, seen Nodes, pass Pass) []v1alpha1.Memca
 func bySlot(a, b corev1.Pod) int { return cmp.Compare(slot(&a), slot(&b)) }
 
 // slot returns the number of a pod of a StatefulSet, -1 for others.
-func slot(pod *corev1.Pod) int {
-	if !inStatefulSet(pod) {
-		return -1
+func slot(pod *corev1.Pod) int32 {
+	if inStatefulSet(pod) {
+		if slot, numbered := pods.Slot(metav1.GetControllerOf(pod).Name, pod.Name); numbered {
+			return slot
+		}
 	}
-	number, err := strconv.Atoi(pod.Name[strings.LastIndex(pod.Name, "-")+1:])
-	if err != nil {
-		return -1
-	}
-	return number
+	return -1
 }
 
 func inStatefulSet(pod *corev1.Pod) bool {
@@ -61,14 +58,12 @@ func inStatefulSet(pod *corev1.Pod) bool {
 }
 
 func endpoint(in scope.MemcachedInputs, seen Nodes, node *corev1.Pod) v1alpha1.MemcachedEndpoint {
-	endpoint := v1alpha1.MemcachedEndpoint{Pod: node.Name, IP: node.Status.PodIP, Port: pod.Port, Ready: isReady(node)}
+	endpoint := v1alpha1.MemcachedEndpoint{Pod: node.Name, IP: node.Status.PodIP, Port: pod.Port, Ready: pods.Ready(node)}
 	if inStatefulSet(node) {
 		endpoint.Host = node.Name + "." + desired.Host(in.Memcached.Namespace, in.Memcached.Name)
 	}
-	for i := range node.Spec.Containers {
-		if node.Spec.Containers[i].Name == change.MemcachedContainer {
-			endpoint.Version = cmp.Or(node.Annotations[change.VersionAnnotation], desired.VersionOf(in.Images, node.Spec.Containers[i].Image))
-		}
+	if memcached := pods.Container(node.Spec.Containers, change.MemcachedContainer); memcached != nil {
+		endpoint.Version = cmp.Or(node.Annotations[change.VersionAnnotation], desired.VersionOf(in.Images, memcached.Image))
 	}
 	start(&endpoint, in, node, seen.States[node.Name])
 	return endpoint
@@ -104,13 +99,4 @@ func start(endpoint *v1alpha1.MemcachedEndpoint, in scope.MemcachedInputs, node 
 // keepsItems tells whether a pod has the volume for items of a warm restart.
 func keepsItems(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == change.CacheVolume })
-}
-
-func isReady(pod *corev1.Pod) bool {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/nodes"
+	"github.com/example/memcached-operator/operator/pods"
 	"github.com/example/memcached-operator/operator/rollout"
 	"github.com/example/memcached-operator/operator/scope"
 )
@@ -197,17 +198,12 @@ func (w workload) count(some int32) string {
 }
 
 // podNames returns the names of the pods that run or are about to, in the order of the pods.
-func podNames(pods []corev1.Pod) []string {
+func podNames(all []corev1.Pod) []string {
 	var names []string
-	for i := range pods {
-		if counts(&pods[i]) {
-			names = append(names, pods[i].Name)
+	for i := range all {
+		if !pods.Leaves(&all[i]) {
+			names = append(names, all[i].Name)
 		}
 	}
 	return names
-}
-
-// counts tells whether a pod counts: it is neither being deleted nor has it ended for good.
-func counts(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/example/memcached-operator/operator/nodes"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 const (
@@ -53,10 +53,8 @@ func (e *Executor) evict(ctx context.Context, situation nodes.Situation, step no
 // going to by itself. Those that limp are not ready, and nobody waits for them to be.
 func settled(situation nodes.Situation) bool {
 	for i := range situation.Pods {
-		for _, condition := range situation.Pods[i].Status.Conditions {
-			if condition.Type == corev1.PodReady && situation.Now.Sub(condition.LastTransitionTime.Time) < settling {
-				return false
-			}
+		if situation.Now.Sub(pods.ReadinessSince(&situation.Pods[i])) < settling {
+			return false
 		}
 	}
 	return true

@@ -1,0 +1,66 @@
+package pods
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Condition returns the condition of a kind, nil if the pod has none.
+func Condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == kind {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// Ready tells whether a pod is ready.
+func Ready(pod *corev1.Pod) bool {
+	ready := Condition(pod, corev1.PodReady)
+	return ready != nil && ready.Status == corev1.ConditionTrue
+}
+
+// ReadinessSince returns since when a pod is ready, or not ready.
+func ReadinessSince(pod *corev1.Pod) time.Time {
+	since := pod.CreationTimestamp.Time
+	if ready := Condition(pod, corev1.PodReady); ready != nil && ready.LastTransitionTime.After(since) {
+		since = ready.LastTransitionTime.Time
+	}
+	return since
+}
+
+// Unschedulable tells whether no machine has room for a pod, and why.
+func Unschedulable(pod *corev1.Pod) (why string, yes bool) {
+	scheduled := Condition(pod, corev1.PodScheduled)
+	if scheduled == nil || scheduled.Status != corev1.ConditionFalse || scheduled.Reason != corev1.PodReasonUnschedulable {
+		return "", false
+	}
+	return scheduled.Message, true
+}
+
+// Leaves tells whether a pod is being deleted or has ended for good. Another is made in its place without anybody's doing.
+func Leaves(pod *corev1.Pod) bool {
+	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	return ended || !pod.DeletionTimestamp.IsZero()
+}
+
+// Container returns the container of a name, nil if there is none.
+func Container(containers []corev1.Container, name string) *corev1.Container {
+	for i := range containers {
+		if containers[i].Name == name {
+			return &containers[i]
+		}
+	}
+	return nil
+}
+
+// Slot returns the number at the end of a pod's name, if it has the name that a StatefulSet gives.
+func Slot(set, pod string) (int32, bool) {
+	number, found := strings.CutPrefix(pod, set+"-")
+	slot, err := strconv.ParseInt(number, 10, 32)
+	return int32(slot), found && err == nil && slot >= 0
+}
