@@ -7,12 +7,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/controller/report"
 	"github.com/example/memcached-operator/operator/outcome"
 )
 
@@ -78,12 +78,6 @@ type objects struct {
 	reader client.Reader
 }
 
-// report is an object of ours with a status.
-type report interface {
-	client.Object
-	GetConditions() []metav1.Condition
-}
-
 // Describe implements prometheus.Collector.
 func (o *objects) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- managedObjects
@@ -106,7 +100,7 @@ func (o *objects) Collect(collected chan<- prometheus.Metric) {
 		all, ready := 0, 0
 		_ = meta.EachListItem(list, func(item runtime.Object) error { // Never fails: it is a list, and this returns nil.
 			all++
-			object, ok := item.(report)
+			object, ok := item.(report.Object)
 			if !ok {
 				return nil
 			}

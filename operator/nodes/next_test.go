@@ -280,15 +280,15 @@ func TestProgress(t *testing.T) {
 		step := w.next()
 		return fmt.Sprintf("%+v", w.situation().Progress(step))
 	}
-	if got := progress(); got != "{Nodes:3 Updated:0 Pod:cache-2 Why:cache-2 is changed in place: image 1.6.18 -> 1.6.45 (Warm) Stuck:false}" {
+	if got := progress(); got != "{Updated:0 Pod:cache-2 Why:cache-2 is changed in place: image 1.6.18 -> 1.6.45 (Warm) Stuck:false}" {
 		t.Error(got)
 	}
 	w.run(1)
-	if got := progress(); got != "{Nodes:3 Updated:0 Pod:cache-2 Why:memcached in cache-2 restarts Stuck:false}" {
+	if got := progress(); got != "{Updated:0 Pod:cache-2 Why:memcached in cache-2 restarts Stuck:false}" {
 		t.Error(got)
 	}
 	w.run(60)
-	if got := progress(); got != "{Nodes:3 Updated:3 Pod: Why: Stuck:false}" {
+	if got := progress(); got != "{Updated:3 Pod: Why: Stuck:false}" {
 		t.Error(got)
 	}
 }

@@ -99,8 +99,8 @@ type Step struct {
 
 // Progress is how far a rollout is.
 type Progress struct {
-	// Nodes is how many pods are wanted, Updated how many of them are of the template.
-	Nodes, Updated int32
+	// Updated is how many of the pods that are wanted are of the template.
+	Updated int32
 
 	// Pod is the one that is worked on or waited for, empty for none.
 	Pod string
@@ -114,7 +114,7 @@ type Progress struct {
 
 // Progress tells how far the rollout is. step is what Next returned, or what became of it.
 func (s Situation) Progress(step Step) Progress {
-	progress := Progress{Nodes: wantedNodes(s.StatefulSet), Why: step.Why, Stuck: step.Stuck}
+	progress := Progress{Why: step.Why, Stuck: step.Stuck}
 	if step.Pod != nil {
 		progress.Pod = step.Pod.Name
 	}

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -37,7 +36,7 @@ type Features struct {
 }
 
 // Get returns what the cluster can do.
-func (f *Features) Get(context.Context) (scope.Features, error) {
+func (f *Features) Get() (scope.Features, error) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	now := f.Clock.Now()

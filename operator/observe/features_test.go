@@ -1,7 +1,6 @@
 package observe_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/observe"
 	"github.com/example/memcached-operator/operator/scope"
 )
@@ -28,6 +28,7 @@ func resources(groupVersion string, names ...string) *metav1.APIResourceList {
 
 func TestWhatTheClusterCanDo(t *testing.T) {
 	core, resizable := resources("v1", "pods", "pods/status"), resources("v1", "pods", "pods/resize")
+	both := change.Features{Resize: true, Shrink: true}
 	monitors := resources("monitoring.coreos.com/v1", "servicemonitors", "prometheusrules")
 	for name, test := range map[string]struct {
 		has     []*metav1.APIResourceList
@@ -35,17 +36,17 @@ func TestWhatTheClusterCanDo(t *testing.T) {
 		want    scope.Features
 	}{
 		"neither":                       {[]*metav1.APIResourceList{core}, "v1.36.3", scope.Features{}},
-		"resizing of running pods":      {[]*metav1.APIResourceList{resizable}, "v1.34.0-eks-1234", scope.Features{Resize: true, Shrink: true}},
-		"resizing, but no lower limits": {[]*metav1.APIResourceList{resizable}, "v1.33.9+k3s1", scope.Features{Resize: true}},
+		"resizing of running pods":      {[]*metav1.APIResourceList{resizable}, "v1.34.0-eks-1234", scope.Features{Features: both}},
+		"resizing, but no lower limits": {[]*metav1.APIResourceList{resizable}, "v1.33.9+k3s1", scope.Features{Features: change.Features{Resize: true}}},
 		"ServiceMonitors":               {[]*metav1.APIResourceList{core, monitors}, "v1.30.0", scope.Features{ServiceMonitors: true}},
 		"the group, not the kind":       {[]*metav1.APIResourceList{core, resources("monitoring.coreos.com/v1", "probes")}, "v1.30.0", scope.Features{}},
-		"resizing and ServiceMonitors":  {[]*metav1.APIResourceList{resizable, monitors}, "v1.36.3", scope.Features{Resize: true, Shrink: true, ServiceMonitors: true}},
+		"resizing and ServiceMonitors":  {[]*metav1.APIResourceList{resizable, monitors}, "v1.36.3", scope.Features{Features: both, ServiceMonitors: true}},
 		"the kind of another group":     {[]*metav1.APIResourceList{core, resources("example.com/v1", "servicemonitors")}, "v1.30.0", scope.Features{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: test.has}, FakedServerVersion: &version.Info{GitVersion: test.version}}
 			features := &observe.Features{Discovery: cluster, Clock: clocktesting.NewFakePassiveClock(time.Now())}
-			if got, err := features.Get(context.Background()); got != test.want || err != nil {
+			if got, err := features.Get(); got != test.want || err != nil {
 				t.Errorf("got %+v and %v, want %+v", got, err, test.want)
 			}
 		})
@@ -62,7 +63,7 @@ func TestTheClusterIsAskedAgainAfterSomeMinutes(t *testing.T) {
 		want   bool
 	}{{0, false}, {4 * time.Minute, false}, {2 * time.Minute, true}} {
 		clock.SetTime(clock.Now().Add(step.passes))
-		got, err := features.Get(context.Background())
+		got, err := features.Get()
 		if got.Resize != step.want || err != nil {
 			t.Errorf("%s later: %+v, %v", step.passes, got, err)
 		}
@@ -77,7 +78,7 @@ func TestAFailureIsNotAnAnswer(t *testing.T) {
 		return true, nil, errors.New("connection refused")
 	})
 	features := &observe.Features{Discovery: cluster, Clock: clocktesting.NewFakePassiveClock(time.Now())}
-	if _, err := features.Get(context.Background()); err == nil {
+	if _, err := features.Get(); err == nil {
 		t.Error("a cluster that does not answer was taken for one that can do nothing")
 	}
 }

@@ -32,7 +32,7 @@ type Memcached struct {
 	Images scope.Images
 
 	// Features tells what the cluster can do.
-	Features func(context.Context) (scope.Features, error)
+	Features func() (scope.Features, error)
 }
 
 // Inputs returns what the desired state of a cache is computed from, at the time now. In the steady state of a cache that
@@ -41,7 +41,7 @@ type Memcached struct {
 func (m *Memcached) Inputs(ctx context.Context, memcached *v1alpha1.Memcached, now metav1.Time) (scope.MemcachedInputs, error) {
 	in := scope.MemcachedInputs{Memcached: memcached, Images: m.Images, Now: now.Time}
 	var err error
-	if in.Features, err = m.Features(ctx); err != nil {
+	if in.Features, err = m.Features(); err != nil {
 		return in, err
 	}
 	inSlots := memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet

@@ -1,7 +1,6 @@
 package observe_test
 
 import (
-	"context"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,7 +25,8 @@ func TestAWorkloadOfAnotherSizeIsNotSettled(t *testing.T) {
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))},
 		}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](0)}, Status: appsv1.DeploymentStatus{ObservedGeneration: 1}}
 		reader := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(deployment).WithStatusSubresource(deployment).Build()
-		inputs := &observe.Memcached{Cached: reader, Live: reader, Features: func(context.Context) (scope.Features, error) { return scope.Features{}, nil }}
+		none := func() (scope.Features, error) { return scope.Features{}, nil }
+		inputs := &observe.Memcached{Cached: reader, Live: reader, Features: none}
 		in, err := inputs.Inputs(t.Context(), owner, metav1.Now())
 		if err != nil || in.Deployment == nil || in.Deployment.Settled != settled {
 			t.Errorf("of a cache of %d, a Deployment of none is %+v, %v; want it settled: %t", size, in.Deployment, err, settled)

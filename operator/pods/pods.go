@@ -42,7 +42,7 @@ func Unschedulable(pod *corev1.Pod) (why string, yes bool) {
 	return scheduled.Message, true
 }
 
-// Leaves tells whether a pod is being deleted or has ended for good. Another is made in its place without anybody's doing.
+// Leaves tells whether a pod is being deleted or has ended for good. Another takes its place without anybody's doing.
 func Leaves(pod *corev1.Pod) bool {
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	return ended || !pod.DeletionTimestamp.IsZero()

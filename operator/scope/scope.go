@@ -13,6 +13,7 @@ import (
 
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/rollout"
 )
 
@@ -40,11 +41,7 @@ type MemcachedInputs struct {
 
 // Features are what the cluster can do.
 type Features struct {
-	// Resize is on where resources of running pods can be changed (the subresource pods/resize).
-	Resize bool
-
-	// Shrink is on where that can make a memory limit less (Kubernetes 1.34 and later).
-	Shrink bool
+	change.Features
 
 	// ServiceMonitors is on where the Prometheus operator's kind ServiceMonitor exists.
 	ServiceMonitors bool
@@ -72,6 +69,16 @@ type Images struct {
 
 	// Agent is the image of what runs beside memcached, empty if it is not known.
 	Agent string
+}
+
+// VersionOf returns the version of memcached in an image, empty if it is none of those that the operator knows.
+func (i Images) VersionOf(image string) string {
+	for version, known := range i.Memcached {
+		if known == image {
+			return version
+		}
+	}
+	return ""
 }
 
 // ApplicationInputs is everything the desired state of an Application is computed from.

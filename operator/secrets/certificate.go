@@ -17,12 +17,12 @@ import (
 // corev1.TLSPrivateKeyKey.
 const CAKey = "ca.crt"
 
-// Certificate returns until when the certificate in the Secret of spec.tls is valid. serverName is the DNS name that it
-// has to be for; with slots, it has to be for *.serverName as well. The error says why memcached could not use it at the
-// time now, or why clients that verify it could not connect.
+// Certificate says why memcached could not use the certificate in the Secret of spec.tls at the time now, or why
+// clients that verify it could not connect; nil if they can. serverName is the DNS name that it has to be for; with
+// slots, it has to be for *.serverName as well.
 func Certificate(
 	secret *corev1.Secret, serverName string, slots bool, clientCertificates v1alpha1.ClientCertificates, now time.Time,
-) (notAfter time.Time, err error) {
+) error {
 	certificates, err := readCertificates(secret)
 	if err == nil {
 		err = check(certificates, serverName, slots, now)
@@ -31,10 +31,10 @@ func Certificate(
 		err = checkClient(certificates, secret.Data[CAKey], now)
 	}
 	if err != nil {
-		return time.Time{}, outcome.Waiting(v1alpha1.ReasonInvalidCertificate, recheck,
+		return outcome.Waiting(v1alpha1.ReasonInvalidCertificate, Recheck,
 			fmt.Errorf("spec.tls: the Secret %s cannot be used: %w", secret.Name, err))
 	}
-	return certificates.Leaf().NotAfter, nil
+	return nil
 }
 
 func readCertificates(secret *corev1.Secret) (*access.Certificates, error) {

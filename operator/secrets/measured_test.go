@@ -53,7 +53,7 @@ func TestTheJudgementIsThatOfMemcached(t *testing.T) {
 		for name, data := range certificates {
 			for clients, mode := range verifyModes {
 				t.Run(fmt.Sprintf("%s with client certificates %s", name, clients), func(t *testing.T) {
-					_, refused := secrets.Certificate(secret("s", data), agenttesting.ServerName, false, clients, at)
+					refused := secrets.Certificate(secret("s", data), agenttesting.ServerName, false, clients, at)
 					failed := connect(t, run, data, mode)
 					if (refused != nil) != (failed != nil) {
 						t.Errorf("the judgement is %v, but the connection gives %v", refused, failed)
@@ -77,7 +77,7 @@ func TestUsersGetInAsJudged(t *testing.T) {
 			"a user in two":    "a:1\na:2\n",
 		} {
 			t.Run(name, func(t *testing.T) {
-				_, refused := secrets.Users(secret("s", users(content)))
+				refused := secrets.Users(secret("s", users(content)))
 				if failed := logIn(t, run, content); (refused != nil) != (failed != nil) {
 					t.Errorf("the judgement is %v, but logging in gives %v", refused, failed)
 				}

@@ -14,23 +14,23 @@ import (
 // UsersKey is the key of a Secret with the users of a cache.
 const UsersKey = "users"
 
-// recheck is how soon a Secret that cannot be used is looked at again.
-const recheck = 10 * time.Second
+// Recheck is how soon a Secret that cannot be used, or is missing, is looked at again.
+const Recheck = 10 * time.Second
 
-// Users returns how many users the Secret of spec.auth has: 1 to 8. The error says why memcached cannot take them over, and
-// names lines, never what is in them.
-func Users(secret *corev1.Secret) (int, error) {
-	users, err := parseUsers(secret)
-	if err != nil {
-		return 0, outcome.Waiting(v1alpha1.ReasonInvalidUsers, recheck, fmt.Errorf("spec.auth: %w", err))
+// Users says why memcached cannot take over the users in the Secret of spec.auth, nil if it can. The error names lines,
+// never what is in them.
+func Users(secret *corev1.Secret) error {
+	if err := checkUsers(secret); err != nil {
+		return outcome.Waiting(v1alpha1.ReasonInvalidUsers, Recheck, fmt.Errorf("spec.auth: %w", err))
 	}
-	return len(users.All()), nil
+	return nil
 }
 
-func parseUsers(secret *corev1.Secret) (*access.Users, error) {
+func checkUsers(secret *corev1.Secret) error {
 	data, found := secret.Data[UsersKey]
 	if !found {
-		return nil, fmt.Errorf("the Secret %s lacks the key %q: put lines user:password there", secret.Name, UsersKey)
+		return fmt.Errorf("the Secret %s lacks the key %q: put lines user:password there", secret.Name, UsersKey)
 	}
-	return access.ParseUsers(fmt.Sprintf("the key %q of the Secret %s", UsersKey, secret.Name), data)
+	_, err := access.ParseUsers(fmt.Sprintf("the key %q of the Secret %s", UsersKey, secret.Name), data)
+	return err
 }

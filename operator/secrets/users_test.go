@@ -12,12 +12,11 @@ func TestUsers(t *testing.T) {
 	const line = "name:hunter2\n"
 	for name, test := range map[string]struct {
 		files map[string][]byte
-		want  int
 		says  []string
 	}{
-		"one user":                 {files: users("a:b"), want: 1},
-		"eight users":              {files: users(strings.Repeat(line, 8)), want: 8},
-		"another key":              {files: with(users(line), "password", []byte("x")), want: 1},
+		"one user":                 {files: users("a:b")},
+		"eight users":              {files: users(strings.Repeat(line, 8))},
+		"another key":              {files: with(users(line), "password", []byte("x"))},
 		"an empty Secret":          {says: []string{`the Secret cache-users lacks the key "users"`, "put lines user:password there"}},
 		"no users":                 {files: users(""), says: []string{"names none", "write lines user:password"}},
 		"nine users":               {files: users(strings.Repeat(line, 9)), says: []string{"names 9, but memcached takes at most 8", "remove some"}},
@@ -30,10 +29,10 @@ func TestUsers(t *testing.T) {
 		"a line that is too long":  {files: users("a:" + strings.Repeat("hunter2", 40)), says: []string{"line 1", "has 282 bytes, but memcached reads at most 254", "shorten"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			count, err := secrets.Users(secret("cache-users", test.files))
+			err := secrets.Users(secret("cache-users", test.files))
 			if len(test.says) == 0 {
-				if count != test.want || err != nil {
-					t.Errorf("it has %d users, %v; want %d", count, err, test.want)
+				if err != nil {
+					t.Error(err)
 				}
 				return
 			}

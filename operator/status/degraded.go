@@ -107,9 +107,10 @@ func failureOf(pod *corev1.Pod, process string) string {
 	}
 	for i := range pod.Status.ContainerStatuses {
 		container := &pod.Status.ContainerStatuses[i]
-		if failure, fails := pods.StartFailureOf(*container); fails && failure.OfImage {
+		switch failure, fails := pods.StartFailureOf(*container); {
+		case fails && failure.OfImage:
 			return "the image " + failure.Problem
-		} else if fails {
+		case fails:
 			return "the container " + failure.Problem
 		}
 		// A container that keeps ending is now waiting, now running, now ended: it has recovered when it is ready.

@@ -63,7 +63,7 @@ func endpoint(in scope.MemcachedInputs, seen Nodes, node *corev1.Pod) v1alpha1.M
 		endpoint.Host = node.Name + "." + desired.Host(in.Memcached.Namespace, in.Memcached.Name)
 	}
 	if memcached := pods.Container(node.Spec.Containers, change.MemcachedContainer); memcached != nil {
-		endpoint.Version = cmp.Or(node.Annotations[change.VersionAnnotation], desired.VersionOf(in.Images, memcached.Image))
+		endpoint.Version = cmp.Or(node.Annotations[change.VersionAnnotation], in.Images.VersionOf(memcached.Image))
 	}
 	start(&endpoint, in, node, seen.States[node.Name])
 	return endpoint

@@ -117,17 +117,17 @@ func TestProgressOfSlots(t *testing.T) {
 		want     string
 		message  string
 	}{
-		"all is done": {inSlots(3, 3), nodes.Progress{Nodes: 3, Updated: 3}, "AllNodesReady", "3 of 3 nodes are ready"},
-		"one by one": {inSlots(1, 3), nodes.Progress{Nodes: 3, Updated: 1, Pod: "cache-1", Why: "cache-1 is resized"}, "NodesUpdating",
+		"all is done": {inSlots(3, 3), nodes.Progress{Updated: 3}, "AllNodesReady", "3 of 3 nodes are ready"},
+		"one by one": {inSlots(1, 3), nodes.Progress{Updated: 1, Pod: "cache-1", Why: "cache-1 is resized"}, "NodesUpdating",
 			"1 of 3 nodes are up to date. cache-1 is resized"},
 		"the one that is restarted is not failing": {
 			scope.Observed{StatefulSet: inSlots(1, 2).StatefulSet, Pods: []corev1.Pod{slotOf(0), slotOf(1), restarting}},
-			nodes.Progress{Nodes: 3, Updated: 1, Pod: "cache-2", Why: "cache-2 is restarting"}, "NodesUpdating", "1 of 3 nodes are up to date. cache-2 is restarting",
+			nodes.Progress{Updated: 1, Pod: "cache-2", Why: "cache-2 is restarting"}, "NodesUpdating", "1 of 3 nodes are up to date. cache-2 is restarting",
 		},
-		"it does not go on": {inSlots(1, 3), nodes.Progress{Nodes: 3, Updated: 1, Pod: "cache-1", Why: "cache-1 cannot be resized", Stuck: true}, "UpdateStuck", "cache-1 cannot be resized"},
-		"a quota is used up": {refused, nodes.Progress{Nodes: 3, Updated: 2, Why: "cache-2 is not there yet"}, "NodesRefused",
+		"it does not go on": {inSlots(1, 3), nodes.Progress{Updated: 1, Pod: "cache-1", Why: "cache-1 cannot be resized", Stuck: true}, "UpdateStuck", "cache-1 cannot be resized"},
+		"a quota is used up": {refused, nodes.Progress{Updated: 2, Why: "cache-2 is not there yet"}, "NodesRefused",
 			"Kubernetes refuses to create nodes: exceeded quota: small"},
-		"a cache that moves counts all that serve": {moving, nodes.Progress{Nodes: 3, Updated: 3}, "NodesStopping", "Stopping what is more than the 3 wanted"},
+		"a cache that moves counts all that serve": {moving, nodes.Progress{Updated: 3}, "NodesStopping", "Stopping what is more than the 3 wanted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := of(operatortesting.MakeMemcached("cache").Size(3).Obj())

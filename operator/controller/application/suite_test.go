@@ -70,7 +70,7 @@ func newStory(t *testing.T, others ...string) *story {
 			Observe: &observe.Memcached{
 				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(),
 				Images:   scope.Images{Memcached: map[string]string{"1.6.18": "docker.io/library/memcached:1.6"}, Default: "1.6.18"},
-				Features: func(context.Context) (scope.Features, error) { return scope.Features{}, nil },
+				Features: func() (scope.Features, error) { return scope.Features{}, nil },
 			},
 		}).SetUp(mgr)
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
-	"github.com/example/memcached-operator/operator/change"
 	desired "github.com/example/memcached-operator/operator/desired/memcached"
 	"github.com/example/memcached-operator/operator/nodes"
 	"github.com/example/memcached-operator/operator/observe"
@@ -58,8 +57,8 @@ func (r *Reconciler) roll(
 	situation := nodes.Situation{
 		StatefulSet: set, Revisions: revisions, States: seen.States, Now: in.Now,
 		Pods:     slices.DeleteFunc(slices.Clone(observed.Pods), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, set) }),
-		Version:  func(image string) string { return desired.VersionOf(in.Images, image) },
-		Features: change.Features{Resize: in.Features.Resize, Shrink: in.Features.Shrink},
+		Version:  in.Images.VersionOf,
+		Features: in.Features.Features,
 		Gate:     gate(in.Memcached.Spec.HitRatioGate),
 	}
 	step, err := nodes.Next(situation)

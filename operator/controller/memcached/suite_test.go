@@ -20,6 +20,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
+	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/controller/memcached"
 	"github.com/example/memcached-operator/operator/controller/report"
 	"github.com/example/memcached-operator/operator/metrics"
@@ -67,7 +68,9 @@ func newStory(t *testing.T) *story {
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 			Observe: &observe.Memcached{
 				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: s.images,
-				Features: func(context.Context) (scope.Features, error) { return scope.Features{Resize: true}, nil },
+				Features: func() (scope.Features, error) {
+					return scope.Features{Features: change.Features{Resize: true}}, nil
+				},
 			},
 		}).SetUp(mgr)
 	})

@@ -4,7 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/desired/memcached/hold"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/scope"
@@ -78,8 +77,8 @@ func goOn(in scope.MemcachedInputs, running *scope.Workload) hold.Answer {
 func question(in scope.MemcachedInputs, spec v1alpha1.MemcachedSpec, running *scope.Workload) hold.Question {
 	question := hold.Question{
 		Spec:     spec,
-		Features: change.Features{Resize: in.Features.Resize, Shrink: in.Features.Shrink},
-		Version:  func(image string) string { return VersionOf(in.Images, image) },
+		Features: in.Features.Features,
+		Version:  in.Images.VersionOf,
 		Render:   func(spec v1alpha1.MemcachedSpec) (*hold.Template, error) { return render(in, spec) },
 	}
 	if running != nil {
@@ -94,14 +93,4 @@ func render(in scope.MemcachedInputs, spec v1alpha1.MemcachedSpec) (*hold.Templa
 		Spec: spec, Identity: Identity(in.Memcached), Images: in.Images,
 		Host: Host(in.Memcached.Namespace, in.Memcached.Name),
 	})
-}
-
-// VersionOf returns the version of memcached in an image, empty if it is none of those that the operator knows.
-func VersionOf(images scope.Images, image string) string {
-	for version, known := range images.Memcached {
-		if known == image {
-			return version
-		}
-	}
-	return ""
 }

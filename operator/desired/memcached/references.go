@@ -10,14 +10,9 @@ import (
 	"github.com/example/memcached-operator/operator/secrets"
 )
 
-// Secrets of users are not watched, and certificates expire by themselves: they are looked at again and again.
-const (
-	// secretRecheck is how soon, when one is missing.
-	secretRecheck = 10 * time.Second
-
-	// secretsRecheck is how soon, when they are all right. It costs a read of each.
-	secretsRecheck = 30 * time.Second
-)
+// secretsRecheck is how soon Secrets that are all right are looked at again: those of users are not watched, and
+// certificates expire by themselves. It costs a read of each.
+const secretsRecheck = 30 * time.Second
 
 func recheck(spec v1alpha1.MemcachedSpec) time.Duration {
 	if spec.TLS != nil || spec.Auth != nil {
@@ -36,7 +31,7 @@ func checkSecrets(in scope.MemcachedInputs) error {
 		}
 		slots := spec.Workload == v1alpha1.WorkloadStatefulSet
 		host := Host(in.Memcached.Namespace, in.Memcached.Name)
-		if _, err := secrets.Certificate(in.Certificate, host, slots, tls.ClientCertificates, in.Now); err != nil {
+		if err := secrets.Certificate(in.Certificate, host, slots, tls.ClientCertificates, in.Now); err != nil {
 			return err
 		}
 	}
@@ -44,7 +39,7 @@ func checkSecrets(in scope.MemcachedInputs) error {
 		if in.Users == nil {
 			return missing("auth", auth.SecretName, in.Memcached.Namespace)
 		}
-		if _, err := secrets.Users(in.Users); err != nil {
+		if err := secrets.Users(in.Users); err != nil {
 			return err
 		}
 	}
@@ -52,6 +47,6 @@ func checkSecrets(in scope.MemcachedInputs) error {
 }
 
 func missing(field, name, namespace string) error {
-	return outcome.Waiting(v1alpha1.ReasonSecretNotFound, secretRecheck, fmt.Errorf(
+	return outcome.Waiting(v1alpha1.ReasonSecretNotFound, secrets.Recheck, fmt.Errorf(
 		"spec.%s.secretName: there is no Secret %s in the namespace %s: create it, or name another", field, name, namespace))
 }

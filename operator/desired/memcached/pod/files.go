@@ -7,6 +7,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/secrets"
 )
 
 // Where files are. The Secrets are mounted as directories: a file mounted by itself (subPath) is never updated.
@@ -16,9 +17,9 @@ const (
 	certificatesDirectory = "/etc/memcached/tls"
 	certificateFile       = certificatesDirectory + "/" + corev1.TLSCertKey
 	keyFile               = certificatesDirectory + "/" + corev1.TLSPrivateKeyKey
-	caFile                = certificatesDirectory + "/ca.crt"
+	caFile                = certificatesDirectory + "/" + secrets.CAKey
 	usersDirectory        = "/etc/memcached/auth"
-	usersFile             = usersDirectory + "/users"
+	usersFile             = usersDirectory + "/" + secrets.UsersKey
 	agentDirectory        = "/var/lib/agent"
 	settingsDirectory     = "/etc/agent"
 	cacheMemoryFileName   = "cache-memory"

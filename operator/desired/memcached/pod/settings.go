@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/semver"
+	"github.com/blang/semver/v4"
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -84,7 +84,11 @@ func imageOf(spec v1alpha1.MemcachedSpec, images scope.Images) (image, version s
 
 // versions returns those that the operator knows, the newest last.
 func versions(images scope.Images) []string {
-	return slices.SortedFunc(maps.Keys(images.Memcached), func(a, b string) int { return semver.Compare("v"+a, "v"+b) })
+	return slices.SortedFunc(maps.Keys(images.Memcached), func(a, b string) int {
+		first, _ := semver.Parse(a) // All are versions: the operator would not have started with others.
+		second, _ := semver.Parse(b)
+		return first.Compare(second)
+	})
 }
 
 func arrange(spec v1alpha1.MemcachedSpec, resources resources) (sizing.Arguments, error) {
