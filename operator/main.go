@@ -9,14 +9,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 
 	"github.com/example/memcached-operator/operator/agent"
@@ -118,12 +115,4 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 		return options, errors.New("--leader-elect works only in a pod, whose namespace holds the Lease: leave it out")
 	}
 	return options, nil
-}
-
-// setUpLogging makes everything log one JSON object a line, client-go's own logger included.
-func setUpLogging(to io.Writer) logr.Logger {
-	logger := logr.FromSlogHandler(slog.NewJSONHandler(to, nil))
-	log.SetLogger(logger)
-	klog.SetLogger(logger)
-	return logger
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// setUpLogging makes everything log one JSON object a line, client-go's own logger included.
+func setUpLogging(to io.Writer) logr.Logger {
+	logger := logr.FromSlogHandler(silent{slog.NewJSONHandler(to, nil)})
+	log.SetLogger(logger)
+	klog.SetLogger(logger)
+	return logger
+}
+
+// silent leaves out errors that say no more than that the operator ends: what is under way then is interrupted, and
+// whoever notices it logs an error of its own.
+type silent struct{ slog.Handler }
+
+func (s silent) Handle(ctx context.Context, record slog.Record) error {
+	interrupted := false
+	record.Attrs(func(attribute slog.Attr) bool {
+		err, isError := attribute.Value.Any().(error)
+		interrupted = isError && errors.Is(err, context.Canceled)
+		return !interrupted
+	})
+	if interrupted {
+		return nil
+	}
+	return s.Handler.Handle(ctx, record)
+}
+
+func (s silent) WithAttrs(attributes []slog.Attr) slog.Handler {
+	return silent{s.Handler.WithAttrs(attributes)}
+}
+
+func (s silent) WithGroup(name string) slog.Handler { return silent{s.Handler.WithGroup(name)} }
