@@ -6,7 +6,7 @@ package project
 
 // Version is the version under development: what hack/bundle composes when it is not told another. It is raised
 // by hand after a release; a released version is never composed again (see hack/release).
-const Version = "0.3.0"
+const Version = "0.3.1"
 
 const (
 	// Package is the name of the OLM package and the prefix of every ClusterServiceVersion.

@@ -55,8 +55,9 @@ const (
 	// ReasonNodesUnschedulable: no machine of the cluster has room for at least one node.
 	ReasonNodesUnschedulable = "NodesUnschedulable"
 
-	// ReasonUpdateStuck: nodes are being changed one after another, and it does not go on by itself. The message says at which
-	// node and why. It goes on when that is mended, or the spec is changed or reverted.
+	// ReasonUpdateStuck: nodes are being changed one after another, and it does not go on by itself; or one has been stopping
+	// for more than ten minutes. The message says at which node and why. It goes on when that is mended, or the spec is
+	// changed or reverted.
 	ReasonUpdateStuck = "UpdateStuck"
 
 	// ReasonNodesRefused: the API server refuses to create pods, for example because a quota is used up.
