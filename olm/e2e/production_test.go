@@ -43,6 +43,7 @@ func TestProduction(t *testing.T) {
 			"a cache moves to slots and back":         moved,
 			"wrong input loses nothing":               refusedInput,
 			"a Secret that is spoilt is noticed":      spoiltSecret,
+			"a quota that refuses nodes is told of":   refusedByQuota,
 			"nodes follow when others have filled up": gated,
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -65,10 +66,16 @@ type production struct {
 // produce makes a cache from a spec in YAML, and waits until it is ready.
 func produce(t *testing.T, name string, size int32, spec string) *production {
 	t.Helper()
-	p := &production{t: t, key: inDefault(name), size: size}
-	manifest := filepath.Join(t.TempDir(), name+".yaml")
+	return produceAs(t, inDefault(name), size, spec)
+}
+
+// produceAs does so in any namespace.
+func produceAs(t *testing.T, key types.NamespacedName, size int32, spec string) *production {
+	t.Helper()
+	p := &production{t: t, key: key, size: size}
+	manifest := filepath.Join(t.TempDir(), key.Name+".yaml")
 	content := fmt.Sprintf("apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata:\n  name: %s\nspec:\n  size: %d\n  %s\n",
-		name, size, strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  "))
+		key.Name, size, strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  "))
 	must(t, os.WriteFile(manifest, []byte(content), 0o600))
 	kubectl(t.Context(), t, "apply", "-n", p.key.Namespace, "-f", manifest)
 	cache := p.ready(2 * time.Minute)
