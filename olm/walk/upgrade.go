@@ -89,7 +89,7 @@ func (c *Cluster) patch(ctx context.Context, object client.Object, name, patch s
 }
 
 // WaitPlan waits until OLM has an InstallPlan for the version that waits for an approval. OLM takes no approval before,
-// or loses it.
+// or loses it. Should OLM rest on what it found while the upgrade before was under way, it is made to look again.
 func (c *Cluster) WaitPlan(ctx context.Context, version string, d time.Duration) (*operatorsv1alpha1.InstallPlan, error) {
 	var found *operatorsv1alpha1.InstallPlan
 	err := Within(ctx, d, "an InstallPlan for "+CSVName(version)+" to wait for approval", func(ctx context.Context) error {
@@ -107,6 +107,9 @@ func (c *Cluster) WaitPlan(ctx context.Context, version string, d time.Duration)
 				found = &plan
 				return nil
 			}
+		}
+		if err := c.lookAgain(ctx); err != nil {
+			return err
 		}
 		return errors.New(seen)
 	})
