@@ -124,7 +124,7 @@ func fresh(t *testing.T) context.Context {
 	t.Helper()
 	ctx := t.Context()
 	clean := func(ctx context.Context) {
-		if err := suite.cluster.Uninstall(ctx, suite.manifests); err != nil {
+		if err := errors.Join(letVersionsGo(ctx), suite.cluster.Uninstall(ctx, suite.manifests)); err != nil {
 			t.Errorf("take the operator away: %v", err)
 		}
 	}

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -28,7 +31,7 @@ func TestAnUpgradeIsOfferedRightAfterAnother(t *testing.T) {
 	must(t, suite.cluster.AddCatalog(ctx, nextSource, next.catalog))
 	must(t, suite.cluster.SetSource(ctx, nextSource))
 
-	letGo := keepVersion(ctx, t, from)
+	keepVersion(ctx, t, from)
 	approve(ctx, t, to)
 	must(t, suite.cluster.WaitInstalled(ctx, to, 3*time.Minute))
 	waitSubscription(ctx, t, "to find nothing to go on to", func(sub *operatorsv1alpha1.Subscription) error {
@@ -38,31 +41,45 @@ func TestAnUpgradeIsOfferedRightAfterAnother(t *testing.T) {
 		}
 		return nil
 	})
-	letGo(ctx)
+	must(t, letVersionsGo(ctx))
 	must(t, suite.cluster.WaitOnly(ctx, to, time.Minute))
 
 	approve(ctx, t, next.version)
 	must(t, suite.cluster.WaitOnly(ctx, next.version, 3*time.Minute))
 }
 
-// keepVersion keeps the ClusterServiceVersion of a version, should somebody delete it, until it is let go.
-func keepVersion(ctx context.Context, t *testing.T, version string) (letGo func(context.Context)) {
+// kept is the finalizer of a ClusterServiceVersion that a test keeps.
+const kept = "example.com/kept"
+
+// keepVersion keeps the ClusterServiceVersion of a version, should somebody delete it, until letVersionsGo.
+func keepVersion(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
-	const finalizer = "example.com/kept"
-	change := func(ctx context.Context, how func(client.Object, string) bool) {
-		t.Helper()
-		must(t, walk.Within(ctx, 30*time.Second, "change the finalizers of "+walk.CSVName(version), func(ctx context.Context) error {
-			var csv operatorsv1alpha1.ClusterServiceVersion
-			if err := suite.cluster.Client.Get(ctx, types.NamespacedName{Namespace: walk.Namespace, Name: walk.CSVName(version)}, &csv); err != nil {
-				return client.IgnoreNotFound(err)
-			}
-			before := csv.DeepCopy()
-			how(&csv, finalizer)
-			return suite.cluster.Client.Patch(ctx, &csv, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-		}))
+	must(t, finalize(ctx, walk.CSVName(version), controllerutil.AddFinalizer))
+}
+
+// letVersionsGo ends what keepVersion did, in this run or in one that was killed.
+func letVersionsGo(ctx context.Context) error {
+	csvs, err := suite.cluster.Versions(ctx)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil // There is no OLM.
 	}
-	letGo = func(ctx context.Context) { t.Helper(); change(ctx, controllerutil.RemoveFinalizer) }
-	change(ctx, controllerutil.AddFinalizer)
-	t.Cleanup(func() { letGo(context.Background()) })
-	return letGo
+	for _, csv := range csvs {
+		err = errors.Join(err, finalize(ctx, csv.Name, controllerutil.RemoveFinalizer))
+	}
+	return err
+}
+
+// finalize changes whether a ClusterServiceVersion, if it is there, has the finalizer.
+func finalize(ctx context.Context, name string, change func(client.Object, string) bool) error {
+	return walk.Within(ctx, 30*time.Second, "change the finalizers of "+name, func(ctx context.Context) error {
+		var csv operatorsv1alpha1.ClusterServiceVersion
+		if err := suite.cluster.Client.Get(ctx, types.NamespacedName{Namespace: walk.Namespace, Name: name}, &csv); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		before := csv.DeepCopy()
+		if !change(&csv, kept) {
+			return nil
+		}
+		return suite.cluster.Client.Patch(ctx, &csv, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	})
 }

@@ -19,8 +19,10 @@ import (
 // and no more once the quota was raised.
 func refusedByQuota(t *testing.T) {
 	const namespace = "cramped"
+	remove := func(ctx context.Context) { must(t, suite.cluster.Delete(ctx, "namespace", namespace)) }
+	remove(t.Context()) // A run that was killed leaves it behind.
 	kubectl(t.Context(), t, "create", "namespace", namespace)
-	t.Cleanup(func() { kubectl(context.Background(), t, "delete", "namespace", namespace) })
+	t.Cleanup(func() { remove(context.Background()) })
 	quota := &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
