@@ -52,16 +52,6 @@ func onlyPodOf(ctx context.Context, t *testing.T, cache string) *corev1.Pod {
 	return &pods[0]
 }
 
-// isReady tells whether a pod is.
-func isReady(pod *corev1.Pod) bool {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
 func containerRestarts(pod *corev1.Pod) map[string]int32 {
 	restarts := map[string]int32{}
 	for _, status := range pod.Status.ContainerStatuses {

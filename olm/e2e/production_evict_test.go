@@ -17,6 +17,7 @@ import (
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/walk"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // A pod that is deleted comes back to its slot, with its names; the other slots are not touched.
@@ -52,7 +53,7 @@ func (p *production) replaced(before corev1.Pod) *corev1.Pod {
 		if err := suite.cluster.Client.Get(ctx, client.ObjectKeyFromObject(&before), &pod); err != nil {
 			return err
 		}
-		if pod.UID == before.UID || !isReady(&pod) {
+		if pod.UID == before.UID || !pods.Ready(&pod) {
 			return errors.New("it is not")
 		}
 		return nil
@@ -132,7 +133,7 @@ func (p *production) split(before map[string]corev1.Pod) (gone, left []string) {
 	p.t.Helper()
 	now := p.pods()
 	for name, pod := range before {
-		if after, there := now[name]; there && after.UID == pod.UID && isReady(&after) {
+		if after, there := now[name]; there && after.UID == pod.UID && pods.Ready(&after) {
 			left = append(left, name)
 		} else {
 			gone = append(gone, name)

@@ -20,6 +20,7 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/readiness"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // What each slot holds when it is upgraded.
@@ -192,7 +193,7 @@ func (l *timeline) upgraded(tag string) error {
 		switch {
 		case !strings.HasSuffix(imageOf(look.pod), ":"+tag):
 			return fmt.Errorf("%s has the image %s", name, imageOf(look.pod))
-		case !isReady(look.pod) || containerRestarts(look.pod)["memcached"] == 0:
+		case !pods.Ready(look.pod) || containerRestarts(look.pod)["memcached"] == 0:
 			return fmt.Errorf("%s is restarting", name)
 		}
 	}
@@ -221,7 +222,7 @@ func (l *timeline) window(name string) (patched, ready time.Time) {
 		image = imageOf(look.pod)
 		switch {
 		case patched.IsZero():
-		case !isReady(look.pod):
+		case !pods.Ready(look.pod):
 			down = true
 		case down:
 			down, ready = false, look.at

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/pods"
 )
 
 // Span is a time in which a pod was there and not ready.
@@ -122,7 +124,7 @@ func (w *Watch) take(event watch.Event) {
 
 // note takes down how a pod is.
 func (w *Watch) note(pod *corev1.Pod, now time.Time) {
-	ready := isReady(pod)
+	ready := pod.DeletionTimestamp == nil && pods.Ready(pod)
 	w.ready[pod.UID] = ready
 	w.seen.Most = max(w.seen.Most, len(w.ready))
 	if _, open := w.open[pod.UID]; !ready && !open {
@@ -149,10 +151,4 @@ func (w *Watch) count() int {
 		}
 	}
 	return count
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
