@@ -41,6 +41,14 @@ func TestAnUpgradeIsOfferedRightAfterAnother(t *testing.T) {
 		}
 		return nil
 	})
+	must(t, walk.Within(ctx, time.Minute, "OLM to take the old version away", func(ctx context.Context) error {
+		var csv operatorsv1alpha1.ClusterServiceVersion
+		err := suite.cluster.Client.Get(ctx, types.NamespacedName{Namespace: walk.Namespace, Name: walk.CSVName(from)}, &csv)
+		if err == nil && csv.DeletionTimestamp == nil {
+			err = fmt.Errorf("it is %s", csv.Status.Phase)
+		}
+		return err
+	}))
 	must(t, letVersionsGo(ctx))
 	must(t, suite.cluster.WaitOnly(ctx, to, time.Minute))
 
