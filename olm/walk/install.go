@@ -206,6 +206,10 @@ func (c *Cluster) Uninstall(ctx context.Context, folder string) error {
 	if err := c.DeleteLeftovers(ctx); err != nil {
 		return err
 	}
+	// Now and then OLM makes the roles of the OperatorGroup anew in the moment in which they are deleted with it (OLM 0.46).
+	if err := c.Delete(ctx, "clusterroles", "-l", "olm.owner.kind=OperatorGroup,olm.owner="+Package+",olm.owner.namespace="+Namespace); err != nil {
+		return err
+	}
 	return Within(ctx, 2*time.Minute, "namespace "+Namespace+" to go", func(ctx context.Context) error {
 		var namespace corev1.Namespace
 		err := c.Client.Get(ctx, types.NamespacedName{Name: Namespace}, &namespace)
