@@ -120,9 +120,10 @@ func loop(o options, dialer *connection.Dialer, registry prometheus.Registerer, 
 	if err != nil {
 		return nil, fmt.Errorf("register the metrics of reloads: %w", err)
 	}
+	memcached := process.Finder{Name: o.process, Directory: "/proc"}
 	return &reload.Loop{
 		Certificates: o.certificates, Users: o.users, Dialer: dialer, Interval: o.reloadInterval, Metrics: metrics, Logger: logger,
-		Hangup: process.Finder{Name: o.process, Directory: "/proc"}.Hangup,
+		Hangup: memcached.Hangup, Started: memcached.Started,
 	}, nil
 }
 

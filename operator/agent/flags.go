@@ -54,7 +54,7 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.certificates.ClientKey, "tls-client-key", "", "PEM `file` of the key of --tls-client-certificate")
 	flags.DurationVar(&o.interval, "interval", 10*time.Second, "`time` between two looks at memcached: canary, starts; at least 1s")
 	flags.DurationVar(&o.reloadInterval, "reload-interval", 2*time.Second, "`time` between two looks at files that may change; at least 100ms")
-	flags.DurationVar(&o.probeTimeout, "probe-timeout", time.Second, "`time` that memcached has to answer a probe; below the probe's own timeout")
+	flags.DurationVar(&o.probeTimeout, "probe-timeout", 1800*time.Millisecond, "`time` that memcached has to answer a probe; below the probe's own timeout")
 	err := flags.Parse(arguments)
 	switch {
 	case errors.Is(err, flag.ErrHelp):

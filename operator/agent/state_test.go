@@ -105,35 +105,6 @@ func TestTheStateIsThatOfMemcached(t *testing.T) {
 	})
 }
 
-// heard waits until memcached has acted on all signals that it was sent: it does when its clock moves on. The first time,
-// it may have looked for signals a moment before.
-func heard(t *testing.T, dialer *connection.Dialer) {
-	t.Helper()
-	clock := func() (int64, error) {
-		conn, err := dialer.Dial(t.Context())
-		if err != nil {
-			return 0, err
-		}
-		defer conn.Close()
-		stats, err := conn.Stats(t.Context(), "")
-		if err != nil {
-			return 0, err
-		}
-		return stats.Int("time")
-	}
-	begin, err := clock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	agenttesting.Await(t, "memcached's clock has moved on", func() error {
-		now, err := clock()
-		if err == nil && now < begin+2 {
-			err = fmt.Errorf("it shows %d, and has shown %d", now, begin)
-		}
-		return err
-	})
-}
-
 func TestTheStateNamesWhatIsWrong(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		authority := agenttesting.NewAuthority(t)
@@ -149,17 +120,11 @@ func TestTheStateNamesWhatIsWrong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		users, err := access.ReadUsers(volume.File("users"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		leaf := certificates.Leaf()
 		want := state.Certificate{NotAfter: leaf.NotAfter, Fingerprint: state.Fingerprint(leaf.Raw)}
 		tells(t, url, "the certificate", func(s state.State) bool { return s.Certificate != nil && *s.Certificate == want && s.Problem == "" })
 
 		answers(t, url+"/metrics", http.StatusOK, "memcached_agent_reload_pending{what=\"users\"} 0\n")
-		// The users were reloaded at the start, with SIGHUP, on which memcached reads certificates as well.
-		heard(t, connection.New(server.Address, certificates, users))
 
 		broken := authority.Issue(t, time.Now().Add(-time.Hour))
 		broken["users"] = strings.Repeat("user:secret\n", 9)

@@ -26,6 +26,9 @@ const (
 
 	// timeout is how long each of the two operations may take.
 	timeout = time.Second
+
+	// dialTimeout is how long connecting may take, which is not measured, and may have to wait for a reload.
+	dialTimeout = 3 * time.Second
 )
 
 // buckets are in seconds. Memcached beside us answers in tens of microseconds; what is above the last one is an error.
@@ -62,7 +65,11 @@ func New(dialer *connection.Dialer, name string, registerer prometheus.Registere
 	}
 	c.client.Timeout = timeout
 	c.client.MaxIdleConns = 1
-	c.client.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialer.Dial(ctx) }
+	c.client.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialTimeout) // The client's own limit is the timeout.
+		defer cancel()
+		return dialer.Dial(ctx)
+	}
 	for _, collector := range []prometheus.Collector{c.duration, c.errors} {
 		if err := registerer.Register(collector); err != nil {
 			return nil, fmt.Errorf("register the canary's metrics: %w", err)

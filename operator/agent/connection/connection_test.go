@@ -258,3 +258,34 @@ func TestAFullMemcachedTurnsTheAgentAwayAndIsAlive(t *testing.T) {
 		}
 	})
 }
+
+func TestNoHandshakeIsBesideWhatWantsQuiet(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		volume := agenttesting.NewVolume(t, agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)))
+		server := run.Start(t, volume.TLS()...)
+		d := dialer(t, server.Address, volume.Files(), "")
+		impatient, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		reached := errors.New("reached")
+		err := d.Quiet(limited(t), func() error {
+			if conn, err := d.Dial(impatient); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Dial does not wait: %v, %v", conn, err)
+			}
+			if err := d.Alive(impatient); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Alive does not wait: %v", err)
+			}
+			return reached
+		})
+		if !errors.Is(err, reached) {
+			t.Errorf("the error is %v, want that of what was called", err)
+		}
+		conn, err := d.Dial(limited(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := d.Alive(limited(t)); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -7,9 +7,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strings"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/example/memcached-operator/operator/agent/access"
 )
@@ -22,6 +25,9 @@ var (
 	errOpen = errors.New("memcached asks for no password although a users file is given: start it with -Y, or give none")
 )
 
+// everything is the weight of whoever wants no TLS handshake beside itself, each of which weighs one.
+const everything = math.MaxInt64
+
 // Dialer connects to one memcached. The zero value is not usable: see New.
 type Dialer struct {
 	network, address string
@@ -30,11 +36,12 @@ type Dialer struct {
 	expected         atomic.Pointer[access.Users] // Nil for none.
 	served           atomic.Pointer[x509.Certificate]
 	held             atomic.Pointer[error]
+	handshakes       *semaphore.Weighted
 }
 
 // New returns a Dialer for address: a path with a slash for a Unix socket, else host:port.
 func New(address string, certificates *access.Certificates, users *access.Users) *Dialer {
-	d := &Dialer{network: "tcp", address: address}
+	d := &Dialer{network: "tcp", address: address, handshakes: semaphore.NewWeighted(everything)}
 	if strings.Contains(address, "/") {
 		d.network = "unix"
 	}
@@ -71,6 +78,16 @@ func (d *Dialer) UseUsers(users *access.Users) {
 // Hold makes Dial and DialAs fail with reason, until it is called with nil. Alive goes on.
 func (d *Dialer) Hold(reason error) {
 	d.held.Store(&reason)
+}
+
+// Quiet calls do while this Dialer is in no TLS handshake: those under way end first, and others wait. It returns the error
+// of do, which is not called if ctx ends before.
+func (d *Dialer) Quiet(ctx context.Context, do func() error) error {
+	if err := d.handshakes.Acquire(ctx, everything); err != nil {
+		return fmt.Errorf("wait for TLS handshakes with memcached at %s to end: %w", d.address, err)
+	}
+	defer d.handshakes.Release(everything)
+	return do()
 }
 
 // ExpectUsers makes connections from now on log in as the first of users where those of UseUsers are rejected: memcached is
@@ -111,9 +128,9 @@ func (d *Dialer) dial(ctx context.Context, user access.User, login bool) (*Conn,
 	conn := newConn(raw)
 	if config := d.certificates.Load().TLS(); config != nil {
 		secure := tls.Client(raw, config)
-		if err := secure.HandshakeContext(ctx); err != nil {
+		if err := d.handshake(ctx, secure); err != nil {
 			_ = raw.Close()
-			return nil, fmt.Errorf("speak TLS to memcached at %s: %w", d.address, err)
+			return nil, err
 		}
 		d.served.Store(secure.ConnectionState().PeerCertificates[0])
 		conn = newConn(secure)
@@ -138,10 +155,28 @@ func (d *Dialer) Alive(ctx context.Context) error {
 	heard := &listener{Conn: raw}
 	conn := newConn(heard)
 	if config := d.certificates.Load().TLS(); config != nil {
-		conn = newConn(tls.Client(heard, config))
+		secure := tls.Client(heard, config)
+		err = d.handshake(ctx, secure)
+		conn = newConn(secure)
 	}
-	if _, err := conn.command(ctx, "version"); err != nil && !heard.something {
+	if err == nil {
+		_, err = conn.command(ctx, "version")
+	}
+	if err != nil && !heard.something {
 		return fmt.Errorf("memcached at %s does not answer: %w", d.address, err)
+	}
+	return nil
+}
+
+// handshake begins TLS on a connection, unless somebody wants quiet: then afterwards.
+func (d *Dialer) handshake(ctx context.Context, conn *tls.Conn) error {
+	err := d.handshakes.Acquire(ctx, 1)
+	if err == nil {
+		err = conn.HandshakeContext(ctx)
+		d.handshakes.Release(1)
+	}
+	if err != nil {
+		return fmt.Errorf("speak TLS to memcached at %s: %w", d.address, err)
 	}
 	return nil
 }

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // nameLength is how many bytes of a process's name Linux keeps.
@@ -64,6 +67,31 @@ func (f Finder) Hangup() error {
 		return fmt.Errorf("signal process %d: %w", id, err)
 	}
 	return nil
+}
+
+// Started returns when the process started, up to a second too early: Linux tells when it booted in whole seconds.
+func (f Finder) Started() (time.Time, error) {
+	id, err := f.Find()
+	if err != nil {
+		return time.Time{}, err
+	}
+	files, err := procfs.NewFS(f.Directory)
+	if err != nil {
+		return time.Time{}, err
+	}
+	process, err := files.Proc(id)
+	if err != nil {
+		return time.Time{}, err
+	}
+	stat, err := process.Stat()
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look at process %d: %w", id, err)
+	}
+	seconds, err := stat.StartTime()
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look when this machine booted: %w", err)
+	}
+	return time.UnixMilli(int64(seconds * 1000)), nil
 }
 
 // describe returns a process's name and state. A process that ended meanwhile is an error.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/example/memcached-operator/operator/agent/process"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
@@ -50,10 +51,14 @@ func TestOnlyTheOneProcessIsFound(t *testing.T) {
 
 func TestARealMemcachedIsFound(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		begin := time.Now()
 		server := run.Start(t)
 		finder := process.Finder{Name: server.Name, Directory: "/proc"}
 		if id, err := finder.Find(); err != nil || id != server.PID() {
 			t.Errorf("found %d, %v, want %d", id, err, server.PID())
+		}
+		if at, err := finder.Started(); err != nil || at.Before(begin.Add(-2*time.Second)) || at.After(time.Now()) {
+			t.Errorf("it started at %v, %v, want after %v", at, err, begin)
 		}
 		if err := finder.Hangup(); err != nil {
 			t.Error(err)

@@ -21,6 +21,10 @@ const (
 
 	// verifyInterval is the time between two looks whether it does.
 	verifyInterval = 100 * time.Millisecond
+
+	// tick is how long it takes until memcached's clock has moved on, which it does once a second. Memcached acts on signals
+	// when it does.
+	tick = 1100 * time.Millisecond
 )
 
 // Loop looks for changes.
@@ -36,6 +40,9 @@ type Loop struct {
 
 	// Hangup sends SIGHUP to memcached.
 	Hangup func() error
+
+	// Started returns when memcached started, or shortly before that.
+	Started func() (time.Time, error)
 
 	// Interval is the time between two looks.
 	Interval time.Duration
@@ -99,9 +106,12 @@ func (l *Loop) look(ctx context.Context) {
 			err = certificates.Check(time.Now())
 		}
 		sound = err == nil
-		if err != nil {
+		switch {
+		case err != nil:
 			l.note(ctx, Certificates, &l.certificates, "", err)
-		} else if l.certificates.pending(certificates.Fingerprint()) {
+		case l.certificates.unknown() && l.hasReadCertificates(ctx, certificates):
+			l.adopt(Certificates, &l.certificates, certificates.Fingerprint())
+		case l.certificates.pending(certificates.Fingerprint()):
 			l.Metrics.begun(Certificates)
 			l.note(ctx, Certificates, &l.certificates, certificates.Fingerprint(), l.refresh(ctx, certificates))
 		}
@@ -110,15 +120,23 @@ func (l *Loop) look(ctx context.Context) {
 		return
 	}
 	users, err := access.ReadUsers(l.Users)
-	if err != nil {
+	switch {
+	case err != nil:
 		l.note(ctx, Users, &l.users, "", err)
-	} else if l.users.pending(users.Fingerprint()) {
+	case l.users.unknown() && l.hasReadUsers(ctx, users):
+		l.adopt(Users, &l.users, users.Fingerprint())
+	case l.users.pending(users.Fingerprint()):
 		l.Metrics.begun(Users)
 		if err = errUnsound; sound {
 			err = l.rotate(ctx, users)
 		}
 		l.note(ctx, Users, &l.users, users.Fingerprint(), err)
 	}
+}
+
+// unknown says that memcached was not seen to have taken over anything yet.
+func (p *progress) unknown() bool {
+	return p.applied == ""
 }
 
 func (p *progress) pending(fingerprint string) bool {
@@ -142,6 +160,15 @@ func (l *Loop) note(ctx context.Context, what What, p *progress, fingerprint str
 		p.problem = problem
 		l.Logger.Error("Memcached goes on with what it had: trying again", "what", what, "error", err, "every", l.Interval)
 	}
+}
+
+// adopt remembers and logs what memcached has read by itself.
+func (l *Loop) adopt(what What, p *progress, fingerprint string) {
+	l.Metrics.settled(what, time.Now())
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	*p = progress{applied: fingerprint}
+	l.Logger.Info("Memcached has read what is on disk already", "what", what)
 }
 
 // What is a kind of reload.
@@ -197,10 +224,14 @@ func (m *Metrics) begun(what What) {
 func (m *Metrics) attempted(what What, success bool, now time.Time) {
 	if success {
 		m.attempts.WithLabelValues(string(what), "success").Inc()
-		m.pending.WithLabelValues(string(what)).Set(0)
-		m.success.WithLabelValues(string(what)).Set(float64(now.Unix()))
+		m.settled(what, now)
 		return
 	}
 	m.attempts.WithLabelValues(string(what), "failure").Inc()
 	m.pending.WithLabelValues(string(what)).Set(1) // Also when the files could not be read.
+}
+
+func (m *Metrics) settled(what What, now time.Time) {
+	m.pending.WithLabelValues(string(what)).Set(0)
+	m.success.WithLabelValues(string(what)).Set(float64(now.Unix()))
 }

@@ -13,6 +13,9 @@ import (
 
 var errUnsound = errors.New("the certificates on disk are not sound, and memcached would read them, too: mend them first")
 
+// refreshAge is the statistic that tells how many seconds ago memcached read its certificates.
+const refreshAge = "time_since_server_cert_refresh"
+
 // refresh makes memcached read its certificates again, and the dialer use certificates once it did.
 func (l *Loop) refresh(ctx context.Context, certificates *access.Certificates) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
@@ -21,7 +24,7 @@ func (l *Loop) refresh(ctx context.Context, certificates *access.Certificates) e
 		return err
 	}
 	begin := time.Now()
-	err := l.control.RefreshCertificates(ctx)
+	err := l.Dialer.Quiet(ctx, func() error { return l.control.RefreshCertificates(ctx) })
 	var stats connection.Stats
 	if err == nil {
 		stats, err = l.control.Stats(ctx, "")
@@ -33,7 +36,7 @@ func (l *Loop) refresh(ctx context.Context, certificates *access.Certificates) e
 		}
 		return err
 	}
-	age, err := stats.Int("time_since_server_cert_refresh")
+	age, err := stats.Int(refreshAge)
 	if err != nil {
 		return fmt.Errorf("memcached does not say when it read its certificates: %w", err)
 	}
@@ -105,7 +108,7 @@ func (l *Loop) rotate(ctx context.Context, users *access.Users) error {
 		return err
 	}
 	l.Dialer.ExpectUsers(users)
-	if err := l.Hangup(); err != nil {
+	if err := l.hangup(ctx); err != nil {
 		return err
 	}
 	gone := l.Dialer.Users().Missing(users)
@@ -121,6 +124,23 @@ func (l *Loop) rotate(ctx context.Context, users *access.Users) error {
 		case <-time.After(verifyInterval):
 		}
 	}
+}
+
+// hangup sends SIGHUP. If memcached has certificates, it also waits until memcached has acted on it: it may read them, too.
+func (l *Loop) hangup(ctx context.Context) error {
+	if l.Certificates.Certificate == "" {
+		return l.Hangup()
+	}
+	return l.Dialer.Quiet(ctx, func() error {
+		err := l.Hangup()
+		if err == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(tick):
+			}
+		}
+		return err
+	})
 }
 
 // admits says whether memcached lets in all of present, and none of gone.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/example/memcached-operator/operator/agent/access"
 	"github.com/example/memcached-operator/operator/agent/connection"
-	"github.com/example/memcached-operator/operator/agent/process"
 	"github.com/example/memcached-operator/operator/agent/reload"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
@@ -190,7 +189,7 @@ func TestAMemcachedThatReadsOtherFilesIsFound(t *testing.T) {
 		s := tell(t, run)
 		elsewhere := agenttesting.NewVolume(t, s.files)
 		s.loop.Certificates, s.loop.Users = elsewhere.Files(), elsewhere.File("users")
-		s.start()
+		stop := s.start(t)
 		agenttesting.Await(t, "the same contents are taken for the same files", func() error {
 			return s.shows(t, `memcached_agent_reload_pending{what="certificates"} 0`, `memcached_agent_reload_pending{what="users"} 0`)
 		})
@@ -199,25 +198,29 @@ func TestAMemcachedThatReadsOtherFilesIsFound(t *testing.T) {
 		elsewhere.Replace(t, files)
 		s.stuck(t, reload.Certificates, "does it read the same files?")
 		s.stuck(t, reload.Users, "memcached was told to read its users: memcached rejects the user")
+		stop()
 		if err := enter(t, s.dialer); err != nil {
 			t.Errorf("the agent lost its way in: %v", err)
 		}
 	})
 }
 
-// SIGHUP is acted on up to a second late, and not only the agent can send it.
+// Not only the agent can send SIGHUP.
 func TestMemcachedMayKnowItsUsersEarlier(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		s := tell(t, run)
-		s.begin(t)
+		stop := s.begin(t)
 		s.deaf.Store(true)
 		s.change(t, map[string]string{"users": "user:after\n"})
 		s.stuck(t, reload.Users, "may not signal")
-		if err := (process.Finder{Name: s.server.Name, Directory: "/proc"}).Hangup(); err != nil {
+		stop()
+		clock := s.clock(t)
+		if err := s.finder().Hangup(); err != nil {
 			t.Fatal(err)
 		}
-		agenttesting.Await(t, "memcached knows its users", func() error { return enter(t, s.fresh(t)) })
+		clock.moves(t)
 		s.change(t, agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)))
+		s.start(t)
 		agenttesting.Await(t, "the certificates are reloaded all the same", func() error {
 			return s.shows(t, `memcached_agent_reloads_total{outcome="success",what="certificates"} 2`)
 		})
@@ -230,7 +233,7 @@ func TestASignalThatCannotBeSentIsReportedAndSentLater(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		s := tell(t, run)
 		s.deaf.Store(true)
-		s.start()
+		s.start(t)
 		s.stuck(t, reload.Users, "may not signal")
 		agenttesting.Await(t, "the agent tries again", func() error {
 			for _, sample := range agenttesting.Metrics(t, s.registry) {

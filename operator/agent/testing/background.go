@@ -6,10 +6,17 @@ import (
 	"testing"
 )
 
-// Background calls run, which returns when its context ends, and waits for that at the end of the test.
-func Background(t *testing.T, run func(context.Context)) {
+// Background calls run, which returns when its context ends: at the end of the test, or when stop is called. Both wait until
+// it has returned.
+func Background(t *testing.T, run func(context.Context)) (stop func()) {
 	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
-	ended.Go(func() { run(t.Context()) })
-	t.Cleanup(ended.Wait)
+	ended.Go(func() { run(ctx) })
+	stop = func() {
+		cancel()
+		ended.Wait()
+	}
+	t.Cleanup(stop)
+	return stop
 }

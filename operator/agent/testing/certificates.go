@@ -132,6 +132,25 @@ func (v *Volume) Replace(t *testing.T, files map[string]string) {
 	}
 }
 
+// Age makes the files, and the directory, as old as if they had been there for so long.
+func (v *Volume) Age(t *testing.T, by time.Duration) {
+	t.Helper()
+	then := time.Now().Add(-by)
+	entries, err := os.ReadDir(v.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{v.Path}
+	for _, entry := range entries {
+		paths = append(paths, v.File(entry.Name()))
+	}
+	for _, path := range paths {
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Files returns where the agent finds the certificates of a volume.
 func (v *Volume) Files() access.CertificateFiles {
 	return access.CertificateFiles{

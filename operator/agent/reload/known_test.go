@@ -1,0 +1,85 @@
+package reload_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/reload"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
+)
+
+// Each reload is a risk for memcached's items, and agents are replaced whenever the operator is upgraded.
+func TestAnAgentThatStartsLaterReloadsNothing(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		s.volume.Age(t, time.Hour)
+		s.loop.Started = s.finder().Started
+		s.reloads = map[reload.What]int{}
+		s.deaf.Store(true)
+		s.begin(t)
+		if n := s.log.Count("has read what is on disk already"); n != 2 {
+			t.Errorf("%d lines about what memcached has read by itself, want one for the certificates and one for the users", n)
+		}
+		// From now on it does as ever.
+		s.deaf.Store(false)
+		all := agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour))
+		all["users"] = "new:one\n"
+		s.change(t, all)
+		s.settled(t)
+	})
+}
+
+// The agent was away, and so memcached was not told.
+func TestWhatChangedBeforeTheAgentStartedIsReloaded(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		files := s.authority.Issue(t, time.Now().Add(2*time.Hour))
+		files["users"] = "other:same\n"
+		s.change(t, files)
+		s.loop.Started = s.finder().Started
+		s.begin(t)
+		conn, err := s.dialer.DialAs(t.Context(), access.User{Name: "user", Password: "before"})
+		if !errors.Is(err, connection.ErrRejected) {
+			t.Errorf("the user who is gone: %v", err)
+		}
+		if err == nil {
+			_ = conn.Close()
+		}
+	})
+}
+
+// Time alone proves nothing: the files may come from a backup, or from another Secret.
+func TestOldFilesThatMemcachedDoesNotKnowAreReloaded(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		files := s.authority.Issue(t, time.Now().Add(2*time.Hour))
+		files["users"] = "other:same\nnew:one\n"
+		s.change(t, files)
+		s.volume.Age(t, time.Hour)
+		s.loop.Started = s.finder().Started
+		s.begin(t)
+	})
+}
+
+// A TLS handshake while memcached reads its certificates could end it. The agent at least has none.
+func TestTheAgentShakesNoHandsWhileMemcachedReadsItsCertificates(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := tell(t, run)
+		waited := make(chan error, 1)
+		s.loop.Hangup = func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err := s.dialer.Dial(ctx)
+			waited <- err
+			return s.hangup()
+		}
+		s.begin(t)
+		if err := <-waited; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a connection did not wait for the end of the reload: %v", err)
+		}
+	})
+}
