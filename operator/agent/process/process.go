@@ -12,7 +12,11 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 )
+
+// tick is the unit of times below /proc: USER_HZ is 100 on all that Linux runs on today, see proc(5).
+const tick = 10 * time.Millisecond
 
 // nameLength is how many bytes of a process's name Linux keeps.
 const nameLength = 15
@@ -69,7 +73,7 @@ func (f Finder) Hangup() error {
 	return nil
 }
 
-// Started returns when the process started, up to a second too early: Linux tells when it booted in whole seconds.
+// Started returns when the process started, at most a tick too early.
 func (f Finder) Started() (time.Time, error) {
 	id, err := f.Find()
 	if err != nil {
@@ -87,11 +91,12 @@ func (f Finder) Started() (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("look at process %d: %w", id, err)
 	}
-	seconds, err := stat.StartTime()
-	if err != nil {
-		return time.Time{}, fmt.Errorf("look when this machine booted: %w", err)
+	// The library knows when the machine booted in whole seconds only.
+	var sinceBoot unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &sinceBoot); err != nil {
+		return time.Time{}, fmt.Errorf("ask how long this machine has run: %w", err)
 	}
-	return time.UnixMilli(int64(seconds * 1000)), nil
+	return time.Now().Add(time.Duration(stat.Starttime)*tick - time.Duration(sinceBoot.Nano())), nil
 }
 
 // describe returns a process's name and state. A process that ended meanwhile is an error.

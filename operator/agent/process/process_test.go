@@ -57,7 +57,7 @@ func TestARealMemcachedIsFound(t *testing.T) {
 		if id, err := finder.Find(); err != nil || id != server.PID() {
 			t.Errorf("found %d, %v, want %d", id, err, server.PID())
 		}
-		if at, err := finder.Started(); err != nil || at.Before(begin.Add(-2*time.Second)) || at.After(time.Now()) {
+		if at, err := finder.Started(); err != nil || at.Before(begin.Add(-20*time.Millisecond)) || at.After(time.Now()) {
 			t.Errorf("it started at %v, %v, want after %v", at, err, begin)
 		}
 		if err := finder.Hangup(); err != nil {
