@@ -25,6 +25,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/example/memcached-operator/operator/scope"
+	operatortesting "github.com/example/memcached-operator/operator/testing"
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
@@ -117,7 +118,7 @@ func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	condition := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "op.v1"}}
-	health := freeAddress(t)
+	health := operatortesting.FreeAddress(t)
 	mgr, err := wire(rest.CopyConfig(cluster.Config), options{
 		metricsAddress: "0", healthAddress: health, logger: logr.Discard(),
 		images:            scope.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},

@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -130,7 +129,7 @@ func TestVersionAndHelpNeedNoCluster(t *testing.T) {
 // The whole manager, put together as it ships: it looks after caches and applications, answers probes, and shows metrics only over
 // HTTP/1.1 with TLS to those who may see them.
 func TestTheManagerWorks(t *testing.T) {
-	metricsAddress, healthAddress := freeAddress(t), freeAddress(t)
+	metricsAddress, healthAddress := operatortesting.FreeAddress(t), operatortesting.FreeAddress(t)
 	startProcess(t, "--metrics-bind-address", metricsAddress, "--health-probe-bind-address", healthAddress)
 	for _, probe := range []string{"healthz", "readyz"} {
 		cluster.Await(t, probe+" answers", func(context.Context) error {
@@ -231,17 +230,6 @@ func assertReadable(t *testing.T, log *bytes.Buffer) {
 	if !strings.Contains(log.String(), `"memcachedImages":{"1.6.18":"`+digest+`"}`) {
 		t.Errorf("the log does not say what is run:\n%s", log)
 	}
-}
-
-// freeAddress returns a local address that nothing listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // serviceAccount returns the token of a new service account that may or may not read metrics.

@@ -20,6 +20,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
+	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
 // start runs the agent and returns its address, and what ends it and waits for that.
@@ -31,7 +32,7 @@ func start(t *testing.T, arguments ...string) (url string, stop func()) {
 // startTo is start with a log to read. Of what is given twice, arguments count.
 func startTo(t *testing.T, log io.Writer, arguments ...string) (url string, stop func()) {
 	t.Helper()
-	address := agenttesting.FreeAddress(t)
+	address := operatortesting.FreeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -150,7 +151,7 @@ func TestAMemcachedThatLetsNobodyInIsAliveButNotReady(t *testing.T) {
 func TestNothingIsLeftWhenTheAgentEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Setenv("TMPDIR", t.TempDir())
-	url, stop := start(t, "--memcached", agenttesting.FreeAddress(t))
+	url, stop := start(t, "--memcached", operatortesting.FreeAddress(t))
 	answers(t, url+"/metrics", http.StatusOK, "memcached_up 0\n")
 	stop()
 	agenttesting.Await(t, "no goroutine is left", func() error {

@@ -15,7 +15,7 @@ type Log struct {
 }
 
 // NewLog returns an empty Log, which shows what is logged until the end of the test.
-func NewLog(t *testing.T) *Log {
+func NewLog(t testing.TB) *Log {
 	l := &Log{to: t.Output()}
 	t.Cleanup(func() {
 		l.mutex.Lock()

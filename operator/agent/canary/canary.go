@@ -66,7 +66,8 @@ func New(dialer *connection.Dialer, name string, registerer prometheus.Registere
 	c.client.Timeout = timeout
 	c.client.MaxIdleConns = 1
 	c.client.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialTimeout) // The client's own limit is the timeout.
+		// The client allows no more than its timeout.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialTimeout)
 		defer cancel()
 		return dialer.Dial(ctx)
 	}

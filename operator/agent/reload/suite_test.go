@@ -38,7 +38,7 @@ type story struct {
 	reloads   map[reload.What]int // That have to have succeeded before all is settled.
 }
 
-func tell(t *testing.T, run agenttesting.Runner) *story {
+func tell(t testing.TB, run agenttesting.Runner) *story {
 	t.Helper()
 	s := &story{
 		run: run, registry: prometheus.NewRegistry(), log: operatortesting.NewLog(t),
@@ -124,7 +124,7 @@ func (s *story) succeeded(t *testing.T, what reload.What) int {
 }
 
 // fresh returns a Dialer of what is on disk, as a client has it that starts now.
-func (s *story) fresh(t *testing.T) *connection.Dialer {
+func (s *story) fresh(t testing.TB) *connection.Dialer {
 	t.Helper()
 	certificates, err := s.volume.Files().Read()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // Background calls run, which returns when its context ends: at the end of the test, or when stop is called. Both wait until
 // it has returned.
-func Background(t *testing.T, run func(context.Context)) (stop func()) {
+func Background(t testing.TB, run func(context.Context)) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var ended sync.WaitGroup

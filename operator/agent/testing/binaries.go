@@ -27,7 +27,7 @@ func Each(t *testing.T, test func(t *testing.T, run Runner)) {
 
 // All returns every memcached that is there: in MEMCACHED_ROOTS, or without that in PATH. Without any, the test
 // is skipped.
-func All(t *testing.T) []Runner {
+func All(t testing.TB) []Runner {
 	t.Helper()
 	all := find(t)
 	if len(all) == 0 {
@@ -36,7 +36,7 @@ func All(t *testing.T) []Runner {
 	return all
 }
 
-func find(t *testing.T) []Runner {
+func find(t testing.TB) []Runner {
 	t.Helper()
 	var all []Runner
 	for _, root := range filepath.SplitList(os.Getenv(rootsVariable)) {
@@ -72,7 +72,7 @@ func inRoot(root string) ([]string, error) {
 	return []string{loader, "--library-path", strings.Join(libraries, ":"), memcached}, nil
 }
 
-func describe(t *testing.T, command []string) Runner {
+func describe(t testing.TB, command []string) Runner {
 	t.Helper()
 	output, err := exec.Command(command[0], append(command[1:len(command):len(command)], "-V")...).Output()
 	if err != nil {

@@ -26,7 +26,7 @@ type Authority struct {
 }
 
 // NewAuthority makes a CA.
-func NewAuthority(t *testing.T) *Authority {
+func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{}
 	der, key := sign(t, &x509.Certificate{
@@ -43,7 +43,7 @@ func NewAuthority(t *testing.T) *Authority {
 
 // Issue returns the files of a Secret, as cert-manager names them: a new certificate that is valid until notAfter, its key
 // and the CA.
-func (a *Authority) Issue(t *testing.T, notAfter time.Time) map[string]string {
+func (a *Authority) Issue(t testing.TB, notAfter time.Time) map[string]string {
 	t.Helper()
 	der, key := sign(t, &x509.Certificate{
 		Subject: pkix.Name{CommonName: ServerName}, DNSNames: []string{ServerName}, NotAfter: notAfter,
@@ -59,7 +59,7 @@ func (a *Authority) Issue(t *testing.T, notAfter time.Time) map[string]string {
 }
 
 // sign signs a certificate with a new key, by itself if there is no authority.
-func sign(t *testing.T, template *x509.Certificate, by *Authority) ([]byte, *ecdsa.PrivateKey) {
+func sign(t testing.TB, template *x509.Certificate, by *Authority) ([]byte, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -93,7 +93,7 @@ type Volume struct {
 }
 
 // NewVolume returns a volume with files, by name.
-func NewVolume(t *testing.T, files map[string]string) *Volume {
+func NewVolume(t testing.TB, files map[string]string) *Volume {
 	t.Helper()
 	v := &Volume{Path: t.TempDir()}
 	v.Replace(t, files)
@@ -111,7 +111,7 @@ func (v *Volume) File(name string) string {
 }
 
 // Replace replaces the contents of all files.
-func (v *Volume) Replace(t *testing.T, files map[string]string) {
+func (v *Volume) Replace(t testing.TB, files map[string]string) {
 	t.Helper()
 	v.version++
 	directory := filepath.Join(v.Path, "..version-"+string(rune('a'+v.version)))
@@ -133,7 +133,7 @@ func (v *Volume) Replace(t *testing.T, files map[string]string) {
 }
 
 // Age makes the files, and the directory, as old as if they had been there for so long.
-func (v *Volume) Age(t *testing.T, by time.Duration) {
+func (v *Volume) Age(t testing.TB, by time.Duration) {
 	t.Helper()
 	then := time.Now().Add(-by)
 	entries, err := os.ReadDir(v.Path)

@@ -10,7 +10,7 @@ import (
 )
 
 // Metrics returns the samples that a registry shows, a line each, without their descriptions.
-func Metrics(t *testing.T, registry *prometheus.Registry) []string {
+func Metrics(t testing.TB, registry *prometheus.Registry) []string {
 	t.Helper()
 	response := httptest.NewRecorder()
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(response, httptest.NewRequest("GET", "/metrics", nil))

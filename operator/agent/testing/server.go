@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
 // patience is how long tests wait for what takes milliseconds, or a tick of memcached's clock.
@@ -46,7 +48,7 @@ type Server struct {
 }
 
 // Program returns a directory with an executable file memcached, for tests of what finds memcached in PATH.
-func (r Runner) Program(t *testing.T) string {
+func (r Runner) Program(t testing.TB) string {
 	t.Helper()
 	directory := t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\"\n", strings.Join(r.command, "' '"))
@@ -60,9 +62,9 @@ func (r Runner) Program(t *testing.T) string {
 }
 
 // Start starts memcached with further arguments and waits until it listens.
-func (r Runner) Start(t *testing.T, arguments ...string) *Server {
+func (r Runner) Start(t testing.TB, arguments ...string) *Server {
 	t.Helper()
-	s := &Server{Address: FreeAddress(t), Name: fmt.Sprintf("mc%d-%d", os.Getpid(), count.Add(1)), environment: r.Environment}
+	s := &Server{Address: operatortesting.FreeAddress(t), Name: fmt.Sprintf("mc%d-%d", os.Getpid(), count.Add(1)), environment: r.Environment}
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +84,7 @@ func (r Runner) Start(t *testing.T, arguments ...string) *Server {
 }
 
 // Restart starts memcached anew after Stop, and waits until it listens.
-func (s *Server) Restart(t *testing.T) {
+func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	s.command = exec.Command(s.all[0], s.all[1:]...)
 	s.command.Env = append(os.Environ(), s.environment...)
@@ -102,7 +104,7 @@ func (s *Server) Restart(t *testing.T) {
 
 // RestartWarm is Restart for a memcached with a memory file (-e) that stopped by SIGUSR1. It restores its items only once
 // the clock shows another second than the one that it wrote down when it stopped.
-func (s *Server) RestartWarm(t *testing.T) {
+func (s *Server) RestartWarm(t testing.TB) {
 	t.Helper()
 	meta, err := os.ReadFile(s.all[slices.Index(s.all, "-e")+1] + ".meta")
 	if err != nil {
@@ -136,19 +138,8 @@ func (s *Server) Stop(signal syscall.Signal) {
 	}
 }
 
-// FreeAddress returns an address on which nothing listens.
-func FreeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
-}
-
 // Await calls check until it has no error, and fails the test with the last one if that takes too long.
-func Await(t *testing.T, what string, check func() error) {
+func Await(t testing.TB, what string, check func() error) {
 	t.Helper()
 	deadline := time.After(patience)
 	for {
