@@ -16,10 +16,10 @@
 // server. Since 1.6.40 SIGHUP reads certificates as well, so users wait until the certificates on disk are sound.
 //
 // A memcached that asks clients for certificates can crash when it reads its own while a TLS handshake is under way, and
-// all items are lost: it frees the names of the CAs, of which the handshake is about to tell the client (load_server_certificates
-// in its tls.c). With clients that connected all the time, 7 of 69,925 reloads did that, in 1.6.18, 1.6.38 and 1.6.45; without
-// client certificates none of 99,205. So the agent is in no handshake during a reload, and tells memcached no more often
-// than needed. What clients do it cannot help.
+// all items are lost: it frees the names of the CAs, of which the handshake is about to tell the client
+// (load_server_certificates in its tls.c). With clients that connected all the time, 7 of 69,925 reloads did that, in 1.6.18,
+// 1.6.38 and 1.6.45; without client certificates none of 99,205. So the agent is in no handshake during a reload, and tells
+// memcached no more often than needed. What clients do it cannot help. BenchmarkReloadsWhileOthersConnect shows both.
 //
 // What a reload does not do, seen with 1.6.18 and 1.6.45: a CA that was replaced stays trusted, beside the new one, for the
 // certificates of clients until memcached is restarted. And no connection is closed: whoever is logged in on one stays so,
