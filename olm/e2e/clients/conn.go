@@ -63,18 +63,19 @@ func (c *Conn) Stats(topic string) (map[string]string, error) {
 // Name implements load.Server.
 func (c *Conn) Name() string { return "the open connection to " + c.RemoteAddr().String() }
 
-// Ask implements load.Server: it stores an item and reads it.
+// Ask implements load.Server: it stores an item and reads it. Others that are asked meanwhile have items of their own.
 func (c *Conn) Ask(_ context.Context, done func(error)) { done(c.storeAndRead(time.Now().String())) }
 
 func (c *Conn) storeAndRead(value string) error {
-	answer, err := c.Command(fmt.Sprintf("set open 0 0 %d\r\n%s", len(value), value))
+	key := "of-" + c.LocalAddr().String()
+	answer, err := c.Command(fmt.Sprintf("set %s 0 0 %d\r\n%s", key, len(value), value))
 	if err == nil && answer != "STORED" {
 		err = fmt.Errorf("set: memcached says %q", answer)
 	}
 	if err != nil {
 		return err
 	}
-	answer, err = c.Command("get open")
+	answer, err = c.Command("get " + key)
 	for ; err == nil && answer != "END"; answer, err = c.line() {
 		if answer == value {
 			value = ""
