@@ -226,6 +226,18 @@ func (s *story) stuck(t *testing.T, what reload.What, says string) {
 	})
 }
 
+// refuses fails the test unless memcached refuses a user.
+func (s *story) refuses(t *testing.T, user access.User) {
+	t.Helper()
+	conn, err := s.dialer.DialAs(t.Context(), user)
+	if !errors.Is(err, connection.ErrRejected) {
+		t.Errorf("the user %q: %v, want a refusal", user.Name, err)
+	}
+	if err == nil {
+		_ = conn.Close()
+	}
+}
+
 func enter(t *testing.T, dialer *connection.Dialer) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
