@@ -23,8 +23,8 @@ import (
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
-	"github.com/example/memcached-operator/operator/controller/application"
-	"github.com/example/memcached-operator/operator/controller/memcached"
+	application "github.com/example/memcached-operator/operator/controller/application"
+	memcached "github.com/example/memcached-operator/operator/controller/memcached"
 	"github.com/example/memcached-operator/operator/controller/report"
 	"github.com/example/memcached-operator/operator/desired/meta"
 	"github.com/example/memcached-operator/operator/metrics"
@@ -109,11 +109,11 @@ func controllers(mgr manager.Manager, options options) error {
 		return fmt.Errorf("create the client that asks what the cluster can do: %w", err)
 	}
 	features := &observe.Features{Discovery: asks, Clock: clock.RealClock{}}
-	inputs := &observe.Memcached{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.images, Features: features.Get}
+	reader := &observe.Memcached{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.images, Features: features.Get}
 	for _, controller := range []interface{ SetUp(manager.Manager) error }{
 		&memcached.Reconciler{
 			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: work, Clock: clock.RealClock{},
-			Observe: inputs, States: observe.NewAgents().States, Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+			Observe: reader, States: observe.NewAgents().States, Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		},
 		&application.Reconciler{
 			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: work, Clock: clock.RealClock{},

@@ -21,13 +21,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/olm/walk"
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/state"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 )
 
 // Ports of the pods of a cache.
-const memcachedPort, metricsPort = pod.Port, pod.MetricsPort
+const memcachedPort, metricsPort = pod.Port, api.MetricsPort
 
 // ofCache selects the pods of a cache.
 func ofCache(key types.NamespacedName) []client.ListOption {

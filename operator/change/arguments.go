@@ -120,3 +120,41 @@ func size(value string) (int64, error) {
 	}
 	return n * factor, nil
 }
+
+// Arguments are memcached's. What is not given has memcached's own default.
+type Arguments struct {
+	// CacheMemory is -m, in MiB.
+	CacheMemory int64
+	// MaxConnections is -c.
+	MaxConnections int32
+	// MaxItemSize is -I, in bytes.
+	MaxItemSize int64
+	// Threads is -t.
+	Threads int32
+	// Port is -p.
+	Port int32
+	// MinItemSpace is -n, in bytes.
+	MinItemSpace int32
+	// GrowthFactor is -f.
+	GrowthFactor string
+	// NoCAS is -C.
+	NoCAS bool
+	// MemoryFile is -e, which turns warm restart on; empty without it.
+	MemoryFile string
+	// TLS is -Z.
+	TLS bool
+	// AuthFile is -Y; empty without it.
+	AuthFile string
+	// SlabOptions are those of -o that lay out the memory, sorted.
+	SlabOptions []string
+	// TLSOptions are those of -o that begin with ssl_, sorted.
+	TLSOptions []string
+	// Other arguments, as they are.
+	Other []string
+}
+
+// SameLayout tells whether memcached with one of them takes over the items of the other.
+func (a Arguments) SameLayout(b Arguments) bool {
+	return a.CacheMemory == b.CacheMemory && a.MaxItemSize == b.MaxItemSize && a.MinItemSpace == b.MinItemSpace &&
+		a.GrowthFactor == b.GrowthFactor && a.NoCAS == b.NoCAS && slices.Equal(a.SlabOptions, b.SlabOptions)
+}

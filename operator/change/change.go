@@ -1,6 +1,10 @@
 package change
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/example/memcached-operator/operator/scope"
+)
 
 // Class says what a change does to the items of a cache.
 type Class string
@@ -30,14 +34,6 @@ func (c Class) rank() int {
 	return 4
 }
 
-// Features are what the cluster can do.
-type Features struct {
-	// Resize is on where resources of running pods can be changed (the subresource pods/resize).
-	Resize bool
-	// Shrink is on where that can make a memory limit less (Kubernetes 1.34 and later).
-	Shrink bool
-}
-
 // Change is one difference between what runs and what is wanted.
 type Change struct {
 	// Field is what differs, for example "image" or "arguments.maxConnections".
@@ -51,7 +47,7 @@ type Change struct {
 }
 
 // Between returns what has to change for running to become wanted, sorted by field, and the worst class among it.
-func Between(running, wanted State, features Features) ([]Change, Class) {
+func Between(running, wanted State, features scope.Features) ([]Change, Class) {
 	s := situation{running: running, wanted: wanted, features: features}
 	var changes []Change
 	for _, f := range fields {

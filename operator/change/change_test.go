@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/scope"
 )
 
 const (
@@ -49,12 +50,12 @@ func warmState() change.State {
 var situations = []struct {
 	name     string
 	state    func() change.State
-	features change.Features
+	features scope.Features
 }{
-	{"Deployment", func() change.State { return state(change.Deployment) }, change.Features{Resize: true}},
-	{"StatefulSet", func() change.State { return state(change.StatefulSet) }, change.Features{}},
-	{"StatefulSet, resizable", func() change.State { return state(change.StatefulSet) }, change.Features{Resize: true, Shrink: true}},
-	{"StatefulSet, resizable, warm restart", warmState, change.Features{Resize: true, Shrink: true}},
+	{"Deployment", func() change.State { return state(change.Deployment) }, scope.Features{Resize: true}},
+	{"StatefulSet", func() change.State { return state(change.StatefulSet) }, scope.Features{}},
+	{"StatefulSet, resizable", func() change.State { return state(change.StatefulSet) }, scope.Features{Resize: true, Shrink: true}},
+	{"StatefulSet, resizable, warm restart", warmState, scope.Features{Resize: true, Shrink: true}},
 }
 
 // classes has each field of State and its class in each of the situations. A field without an entry fails the test.
@@ -195,7 +196,7 @@ func TestNothingChanges(t *testing.T) {
 		}
 	}
 	empty := change.State{Labels: map[string]string{}, Command: []string{}}
-	if changes, _ := change.Between(change.State{}, empty, change.Features{}); len(changes) > 0 {
+	if changes, _ := change.Between(change.State{}, empty, scope.Features{}); len(changes) > 0 {
 		t.Errorf("nil and empty differ: %+v", changes)
 	}
 }
@@ -206,12 +207,12 @@ func TestChangesAreSortedAndTheWorstClassCounts(t *testing.T) {
 	for path := range classes {
 		touch(t, &wanted, path)
 	}
-	first, class := change.Between(warmState(), wanted, change.Features{})
+	first, class := change.Between(warmState(), wanted, scope.Features{})
 	if class != cold || !slices.IsSortedFunc(first, func(a, b change.Change) int { return strings.Compare(a.Field, b.Field) }) {
 		t.Errorf("got %q and %+v", class, first)
 	}
 	for range 20 {
-		again, _ := change.Between(warmState(), wanted, change.Features{})
+		again, _ := change.Between(warmState(), wanted, scope.Features{})
 		if difference := cmp.Diff(first, again); difference != "" {
 			t.Fatalf("the answer differs from one call to the next:\n%s", difference)
 		}
@@ -219,13 +220,13 @@ func TestChangesAreSortedAndTheWorstClassCounts(t *testing.T) {
 
 	wanted = warmState()
 	wanted.Size, wanted.Image = 5, "memcached:other"
-	if _, class := change.Between(warmState(), wanted, change.Features{}); class != warm {
+	if _, class := change.Between(warmState(), wanted, scope.Features{}); class != warm {
 		t.Errorf("live and warm make %q, want warm", class)
 	}
 }
 
 // one returns the change of a field.
-func one(t *testing.T, running, wanted change.State, features change.Features, field string) change.Change {
+func one(t *testing.T, running, wanted change.State, features scope.Features, field string) change.Change {
 	t.Helper()
 	changes, overall := change.Between(running, wanted, features)
 	for _, c := range changes {
@@ -245,12 +246,12 @@ func one(t *testing.T, running, wanted change.State, features change.Features, f
 func TestAgentAndContents(t *testing.T) {
 	running, wanted := state(change.StatefulSet), state(change.StatefulSet)
 	wanted.AgentImage = ""
-	if got := one(t, running, wanted, change.Features{}, "agentImage"); got.Class != cold {
+	if got := one(t, running, wanted, scope.Features{}, "agentImage"); got.Class != cold {
 		t.Errorf("removing the agent is %s, want cold: a container cannot leave a running pod", got.Class)
 	}
 	wanted = state(change.StatefulSet)
 	wanted.Users.Content, wanted.Certificates.Content = "", ""
-	if changes, _ := change.Between(running, wanted, change.Features{}); len(changes) > 0 {
+	if changes, _ := change.Between(running, wanted, scope.Features{}); len(changes) > 0 {
 		t.Errorf("what one side does not know counts as a change: %+v", changes)
 	}
 }
@@ -258,7 +259,7 @@ func TestAgentAndContents(t *testing.T) {
 func TestChangeReadsWell(t *testing.T) {
 	running, wanted := state(change.StatefulSet), state(change.StatefulSet)
 	wanted.Resources.MemoryLimit, wanted.Labels, wanted.Rest = 256<<20, nil, map[string]string{"spec.hostNetwork": "true"}
-	changes, _ := change.Between(running, wanted, change.Features{Resize: true})
+	changes, _ := change.Between(running, wanted, scope.Features{Resize: true})
 	var got []string
 	for _, c := range changes {
 		got = append(got, fmt.Sprintf("%s: %s -> %s (%s)", c.Field, c.From, c.To, c.Class))

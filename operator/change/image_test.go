@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/scope"
 )
 
 func TestImage(t *testing.T) {
@@ -49,7 +50,7 @@ func TestImage(t *testing.T) {
 			if c.edit != nil {
 				c.edit(&running, &wanted)
 			}
-			got := one(t, running, wanted, change.Features{Resize: true}, "image")
+			got := one(t, running, wanted, scope.Features{Resize: true}, "image")
 			if got.Class != c.want || c.reason != "" && got.Reason != c.reason {
 				t.Errorf("got %s: %s\nwant %s: %s", got.Class, got.Reason, c.want, c.reason)
 			}

@@ -2,15 +2,16 @@ package change
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/example/memcached-operator/operator/scope"
 )
 
 // situation is what the class of a field may depend on.
 type situation struct {
 	running, wanted State
-	features        Features
+	features        scope.Features
 }
 
 // onDelete tells whether the pods stay when their template changes.
@@ -101,7 +102,7 @@ func image(s situation) (Class, string) {
 		return Cold, "memcached restarts in a new pod, and starts empty; a StatefulSet with warm restart would keep the items."
 	case from.MemoryFile == "" || from.MemoryFile != to.MemoryFile:
 		return Cold, "memcached restarts, and without warm restart it starts empty."
-	case !from.sameLayout(to):
+	case !from.SameLayout(to):
 		return Cold, "memcached restarts, and because the layout of its memory changes as well it starts empty."
 	}
 	return versions(s.running.Version, s.wanted.Version)
@@ -113,12 +114,6 @@ func version(s situation) (Class, string) {
 		return None, ""
 	}
 	return Live, "Running pods are told which version of memcached is in their image; nothing restarts."
-}
-
-// sameLayout tells whether memcached with one of them takes over the items of the other.
-func (a Arguments) sameLayout(b Arguments) bool {
-	return a.CacheMemory == b.CacheMemory && a.MaxItemSize == b.MaxItemSize && a.MinItemSpace == b.MinItemSpace &&
-		a.GrowthFactor == b.GrowthFactor && a.NoCAS == b.NoCAS && slices.Equal(a.SlabOptions, b.SlabOptions)
 }
 
 // The versions between which a warm restart was measured.

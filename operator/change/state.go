@@ -45,38 +45,6 @@ type State struct {
 	Rest map[string]string
 }
 
-// Arguments are memcached's. What is not given has memcached's own default.
-type Arguments struct {
-	// CacheMemory is -m, in MiB.
-	CacheMemory int64
-	// MaxConnections is -c.
-	MaxConnections int32
-	// MaxItemSize is -I, in bytes.
-	MaxItemSize int64
-	// Threads is -t.
-	Threads int32
-	// Port is -p.
-	Port int32
-	// MinItemSpace is -n, in bytes.
-	MinItemSpace int32
-	// GrowthFactor is -f.
-	GrowthFactor string
-	// NoCAS is -C.
-	NoCAS bool
-	// MemoryFile is -e, which turns warm restart on; empty without it.
-	MemoryFile string
-	// TLS is -Z.
-	TLS bool
-	// AuthFile is -Y; empty without it.
-	AuthFile string
-	// SlabOptions are those of -o that lay out the memory, sorted.
-	SlabOptions []string
-	// TLSOptions are those of -o that begin with ssl_, sorted.
-	TLSOptions []string
-	// Other arguments, as they are.
-	Other []string
-}
-
 // Resources of a container: CPU in thousandths of one, memory in bytes. 0 means not set.
 type Resources struct {
 	CPURequest, CPULimit, MemoryRequest, MemoryLimit int64

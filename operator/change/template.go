@@ -8,23 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/pods"
-)
-
-// The names that Read goes by. They are part of released pod templates.
-const (
-	// MemcachedContainer runs memcached.
-	MemcachedContainer = "memcached"
-	// AgentContainer is the sidecar.
-	AgentContainer = "agent"
-	// CacheVolume holds the items of a warm restart.
-	CacheVolume = "cache"
-	// CertificatesVolume and UsersVolume mount Secrets.
-	CertificatesVolume = "certificates"
-	UsersVolume        = "users"
-	// VersionAnnotation says which version of memcached is in the image. A later operator may know that image no more, and
-	// the user's it never knows.
-	VersionAnnotation = "cache.example.com/memcached-version"
 )
 
 // Read returns how pods of this template run, whether it comes from the cluster or has just been made. Size and the
@@ -56,7 +41,7 @@ func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	memcached.Image, memcached.Command, memcached.Args = "", nil, nil
 	// The sidecar may be a container or one that is started first (an init container that stays).
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-		if agent := pods.Container(containers, AgentContainer); agent != nil {
+		if agent := pods.Container(containers, api.AgentContainer); agent != nil {
 			state.AgentImage, agent.Image = agent.Image, ""
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/scope"
 )
 
 const released = "docker.io/library/memcached@sha256:1111111111111111111111111111111111111111111111111111111111111111"
@@ -104,7 +105,7 @@ func TestReadTheReleasedTemplate(t *testing.T) {
 
 // What the API server fills in is no change; otherwise every cache would seem to wait for one.
 func TestAStoredTemplateIsTheWantedOne(t *testing.T) {
-	changes, class := change.Between(read(t, storedTemplate(t)), read(t, wantedTemplate(t)), change.Features{})
+	changes, class := change.Between(read(t, storedTemplate(t)), read(t, wantedTemplate(t)), scope.Features{})
 	if len(changes) > 0 || class != change.None {
 		t.Errorf("got %s %+v, want no change", class, changes)
 	}
@@ -161,7 +162,7 @@ func TestReadSeesEveryPart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			edited := everything()
 			c.edit(edited)
-			changes, _ := change.Between(read(t, everything()), read(t, edited), change.Features{})
+			changes, _ := change.Between(read(t, everything()), read(t, edited), scope.Features{})
 			var got []string
 			for _, one := range changes {
 				got = append(got, one.Field)

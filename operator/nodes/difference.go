@@ -11,8 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
-	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/pods"
 )
 
@@ -47,7 +47,7 @@ func (r *rollout) difference(n *node) (*difference, error) {
 // plain returns a template without what is compared by itself, and with the requests that a pod gets from its limits.
 func plain(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	template = template.DeepCopy()
-	delete(template.Annotations, pod.CacheMemoryAnnotation)
+	delete(template.Annotations, api.CacheMemoryAnnotation)
 	if memcached := pods.Container(template.Spec.Containers, change.MemcachedContainer); memcached != nil {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			limit, limited := memcached.Resources.Limits[name]

@@ -7,7 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	podtemplate "github.com/example/memcached-operator/operator/desired/memcached/pod"
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/nodes"
 )
 
@@ -62,7 +62,7 @@ func (w *world) expectDone() {
 		if limit := want.Spec.Containers[0].Resources.Limits.Memory().Value() >> 20; w.machines[pod.Name].limit != limit {
 			w.t.Errorf("%s has %dMi, wanted are %dMi", pod.Name, w.machines[pod.Name].limit, limit)
 		}
-		if memory := want.Annotations[podtemplate.CacheMemoryAnnotation]; memory != "" && fmt.Sprint(w.machines[pod.Name].memory) != memory {
+		if memory := want.Annotations[api.CacheMemoryAnnotation]; memory != "" && fmt.Sprint(w.machines[pod.Name].memory) != memory {
 			w.t.Errorf("%s has %dMi for items, wanted are %sMi", pod.Name, w.machines[pod.Name].memory, memory)
 		}
 		if _, left := pod.Annotations[nodes.UpdateAnnotation]; left {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/state"
-	podtemplate "github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/nodes"
 )
 
@@ -71,7 +71,7 @@ func (s shape) template() corev1.PodTemplateSpec {
 	if s.warm {
 		arguments = append(arguments, "-e", "/cache/memory")
 	} else {
-		annotations[podtemplate.CacheMemoryAnnotation] = fmt.Sprint(s.memory)
+		annotations[api.CacheMemoryAnnotation] = fmt.Sprint(s.memory)
 	}
 	labels := map[string]string{"app": name}
 	maps.Copy(labels, s.labels)

@@ -7,8 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
-	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/pods"
 )
 
@@ -74,7 +74,7 @@ func (r *rollout) patch(n *node, d *difference, m mark) (Step, error) {
 	e.annotations[UpdateAnnotation] = &text
 	if m.CacheMemory != 0 {
 		memory := fmt.Sprint(m.CacheMemory)
-		e.annotations[pod.CacheMemoryAnnotation] = &memory
+		e.annotations[api.CacheMemoryAnnotation] = &memory
 	}
 	return r.patched(n, d.class, fmt.Sprintf("%s is changed in place: %s", n.name(), d.text()), e)
 }

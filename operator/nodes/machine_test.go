@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/state"
-	podtemplate "github.com/example/memcached-operator/operator/desired/memcached/pod"
 )
 
 // machine plays the kubelet, memcached and the agent of one pod.
@@ -250,7 +250,7 @@ func (w *world) resizeOne(pod *corev1.Pod, m *machine) bool {
 
 // agentOne takes over the memory that the annotation says.
 func (w *world) agentOne(pod *corev1.Pod, m *machine) bool {
-	memory, err := strconv.ParseInt(pod.Annotations[podtemplate.CacheMemoryAnnotation], 10, 64)
+	memory, err := strconv.ParseInt(pod.Annotations[api.CacheMemoryAnnotation], 10, 64)
 	switch {
 	case err != nil || argument(pod, "-e") != "" || m.state() == nil:
 		return false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/scope"
 )
 
 // Situation is everything a step is decided from.
@@ -29,7 +30,7 @@ type Situation struct {
 	Version func(image string) string
 
 	// Features are what the cluster can do.
-	Features change.Features
+	Features scope.Features
 
 	// Gate slows down replacing pods, nil if it does not.
 	Gate *Gate
@@ -95,21 +96,6 @@ type Step struct {
 	// Unready is on for a Replace of a pod that is not ready, which no PodDisruptionBudget needs to allow: one that serves
 	// nobody, or that limps.
 	Unready bool
-}
-
-// Progress is how far a rollout is.
-type Progress struct {
-	// Updated is how many of the pods that are wanted are of the template.
-	Updated int32
-
-	// Pod is the one that is worked on or waited for, empty for none.
-	Pod string
-
-	// Why is that of the step.
-	Why string
-
-	// Stuck is that of the step.
-	Stuck bool
 }
 
 // Progress tells how far the rollout is. step is what Next returned, or what became of it.

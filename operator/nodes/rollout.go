@@ -7,8 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
-	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 )
 
 // rollout is a situation with what follows from it.
@@ -175,7 +175,7 @@ func (r *rollout) beforeRestart(n *node, d *difference) (Step, bool) {
 	_, memcached := restarts[change.MemcachedContainer]
 	if memcached && d.class == change.Warm && n.state == nil && !n.limping(r.Now) {
 		why := fmt.Sprintf("%s is not restarted, because its agent cannot be reached to tell whether the items stay: "+
-			"let the operator connect to port %d of the pod", n.name(), pod.MetricsPort)
+			"let the operator connect to port %d of the pod", n.name(), api.MetricsPort)
 		return Step{Kind: Wait, Pod: n.pod, Why: why, After: soon, Stuck: true}, true
 	}
 	return r.incomplete()

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
-	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/pods"
 )
 
@@ -111,7 +111,7 @@ func (r *rollout) cacheMemory(n *node, argument int64) int64 {
 			return r.wanted.Arguments.CacheMemory
 		}
 	}
-	if memory, err := strconv.ParseInt(n.pod.Annotations[pod.CacheMemoryAnnotation], 10, 64); err == nil {
+	if memory, err := strconv.ParseInt(n.pod.Annotations[api.CacheMemoryAnnotation], 10, 64); err == nil {
 		return memory
 	}
 	return argument

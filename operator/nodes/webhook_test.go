@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
-	podtemplate "github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/nodes"
 )
 
@@ -69,7 +69,7 @@ func TestWhatAWebhookMadeOfAPodStays(t *testing.T) {
 			plain(), moreMemory, "arguments.cacheMemory (Live), resources.limits.memory (Live), resources.requests.memory (Live)",
 			"Patch, Resize, Patch, Patch"},
 		"labels and annotations": {made(func(pod *corev1.Pod, _ *corev1.Container) {
-			pod.Labels["app"], pod.Annotations[podtemplate.CacheMemoryAnnotation] = "renamed", "32"
+			pod.Labels["app"], pod.Annotations[api.CacheMemoryAnnotation] = "renamed", "32"
 		}), plain(), newAgent, "agentImage (Live)", "Patch, Patch"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func (w *world) expectKept(slot int, old *corev1.Pod, change func(*shape)) {
 		w.t.Errorf("%s had the limit %s, and has %s", pod.Name, before.Resources.Limits.Memory(), now.Resources.Limits.Memory())
 	}
 	if pod.Labels["app"] != old.Labels["app"] || changed.memory == 0 &&
-		pod.Annotations[podtemplate.CacheMemoryAnnotation] != old.Annotations[podtemplate.CacheMemoryAnnotation] {
+		pod.Annotations[api.CacheMemoryAnnotation] != old.Annotations[api.CacheMemoryAnnotation] {
 		w.t.Errorf("%s had %v and %v, and has %v and %v", pod.Name, old.Labels, old.Annotations, pod.Labels, pod.Annotations)
 	}
 	if changed.agent != "" && strings.TrimPrefix(w.machines[pod.Name].images["agent"], mirror) != changed.agent {

@@ -12,7 +12,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/observe"
 	"github.com/example/memcached-operator/operator/scope"
 )
@@ -28,7 +27,7 @@ func resources(groupVersion string, names ...string) *metav1.APIResourceList {
 
 func TestWhatTheClusterCanDo(t *testing.T) {
 	core, resizable := resources("v1", "pods", "pods/status"), resources("v1", "pods", "pods/resize")
-	both := change.Features{Resize: true, Shrink: true}
+	both := scope.Features{Resize: true, Shrink: true}
 	monitors := resources("monitoring.coreos.com/v1", "servicemonitors", "prometheusrules")
 	for name, test := range map[string]struct {
 		has     []*metav1.APIResourceList
@@ -36,11 +35,11 @@ func TestWhatTheClusterCanDo(t *testing.T) {
 		want    scope.Features
 	}{
 		"neither":                       {[]*metav1.APIResourceList{core}, "v1.36.3", scope.Features{}},
-		"resizing of running pods":      {[]*metav1.APIResourceList{resizable}, "v1.34.0-eks-1234", scope.Features{Features: both}},
-		"resizing, but no lower limits": {[]*metav1.APIResourceList{resizable}, "v1.33.9+k3s1", scope.Features{Features: change.Features{Resize: true}}},
+		"resizing of running pods":      {[]*metav1.APIResourceList{resizable}, "v1.34.0-eks-1234", both},
+		"resizing, but no lower limits": {[]*metav1.APIResourceList{resizable}, "v1.33.9+k3s1", scope.Features{Resize: true}},
 		"ServiceMonitors":               {[]*metav1.APIResourceList{core, monitors}, "v1.30.0", scope.Features{ServiceMonitors: true}},
 		"the group, not the kind":       {[]*metav1.APIResourceList{core, resources("monitoring.coreos.com/v1", "probes")}, "v1.30.0", scope.Features{}},
-		"resizing and ServiceMonitors":  {[]*metav1.APIResourceList{resizable, monitors}, "v1.36.3", scope.Features{Features: both, ServiceMonitors: true}},
+		"resizing and ServiceMonitors":  {[]*metav1.APIResourceList{resizable, monitors}, "v1.36.3", scope.Features{Resize: true, Shrink: true, ServiceMonitors: true}},
 		"the kind of another group":     {[]*metav1.APIResourceList{core, resources("example.com/v1", "servicemonitors")}, "v1.30.0", scope.Features{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	desired "github.com/example/memcached-operator/operator/desired/memcached"
 	"github.com/example/memcached-operator/operator/desired/meta"
 	"github.com/example/memcached-operator/operator/rollout"
 	"github.com/example/memcached-operator/operator/scope"
@@ -45,7 +44,7 @@ func (m *Memcached) Inputs(ctx context.Context, memcached *v1alpha1.Memcached, n
 		return in, err
 	}
 	inSlots := memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet
-	if in.Deployment, err = m.deployment(ctx, in, !inSlots); err != nil {
+	if in.Deployment, err = m.deployment(ctx, memcached, !inSlots); err != nil {
 		return in, err
 	}
 	if in.StatefulSet, err = m.statefulSet(ctx, memcached, inSlots); err != nil {
@@ -62,22 +61,22 @@ func (m *Memcached) Inputs(ctx context.Context, memcached *v1alpha1.Memcached, n
 	return in, err
 }
 
-func (m *Memcached) deployment(ctx context.Context, in scope.MemcachedInputs, wanted bool) (*scope.Workload, error) {
+func (m *Memcached) deployment(ctx context.Context, owner *v1alpha1.Memcached, wanted bool) (*scope.Workload, error) {
 	found := &appsv1.Deployment{}
-	if ours, err := m.find(ctx, in.Memcached, found, wanted); err != nil || !ours {
+	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
 		return nil, err
 	}
-	workload := desired.Recorded(found.Annotations)
-	if workload == nil {
+	recorded := Recorded(found.Annotations)
+	if recorded == nil {
 		if err := m.Live.Get(ctx, client.ObjectKeyFromObject(found), found); err != nil {
 			return nil, fmt.Errorf("read Deployment %s/%s: %w", found.Namespace, found.Name, err)
 		}
-		if workload = desired.Recorded(found.Annotations); workload == nil {
-			workload = desired.Unrecorded(in, templateOf(found))
+		if recorded = Recorded(found.Annotations); recorded == nil {
+			recorded = &scope.Workload{Template: templateOf(found), Unrecorded: true}
 		}
 	}
-	workload.Settled = settled(rollout.OfDeployment(found), in.Memcached)
-	return workload, nil
+	recorded.Settled = settled(rollout.OfDeployment(found), owner)
+	return recorded, nil
 }
 
 func settled(account *rollout.Account, owner *v1alpha1.Memcached) bool {
@@ -99,15 +98,15 @@ func (m *Memcached) statefulSet(ctx context.Context, owner *v1alpha1.Memcached, 
 	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
 		return nil, err
 	}
-	workload := desired.Recorded(found.Annotations)
-	if workload == nil { // Somebody took the record away.
-		workload = &scope.Workload{
+	recorded := Recorded(found.Annotations)
+	if recorded == nil { // Somebody took the record away.
+		recorded = &scope.Workload{
 			Template: meta.Convert[corev1ac.PodTemplateSpecApplyConfiguration](found.Spec.Template),
 			Spec:     owner.Spec,
 		}
 	}
-	workload.Settled = settled(rollout.OfStatefulSet(found), owner)
-	return workload, nil
+	recorded.Settled = settled(rollout.OfStatefulSet(found), owner)
+	return recorded, nil
 }
 
 // find reads the object of a cache's name, and tells whether it is the cache's, or was and has lost its owner, which only the

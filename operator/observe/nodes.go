@@ -14,9 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/state"
-	"github.com/example/memcached-operator/operator/change"
-	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/pods"
 )
 
@@ -59,11 +58,11 @@ func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*state.
 	var lock sync.Mutex
 	var asking sync.WaitGroup
 	for i := range of {
-		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, change.AgentContainer) == nil {
+		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, api.AgentContainer) == nil {
 			continue
 		}
 		asking.Go(func() {
-			answer, err := state.Fetch(ctx, a.HTTP, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(pod.MetricsPort)))
+			answer, err := state.Fetch(ctx, a.HTTP, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(api.MetricsPort)))
 			if err != nil {
 				return
 			}

@@ -47,11 +47,11 @@ func Children(
 			continue
 		}
 		observed.Present = append(observed.Present, reference)
-		switch workload := object.(type) {
+		switch typed := object.(type) {
 		case *appsv1.Deployment:
-			observed.Deployment = workload
+			observed.Deployment = typed
 		case *appsv1.StatefulSet:
-			observed.StatefulSet = workload
+			observed.StatefulSet = typed
 		}
 	}
 	if err := leaving(ctx, reader, owner, plan, &observed); err != nil {
@@ -79,11 +79,11 @@ func leaving(ctx context.Context, reader Reader, owner client.Object, plan scope
 		if err != nil {
 			return err
 		}
-		switch workload := object.(type) {
+		switch typed := object.(type) {
 		case *appsv1.Deployment:
-			observed.Leaving = rollout.OfDeployment(workload)
+			observed.Leaving = rollout.OfDeployment(typed)
 		case *appsv1.StatefulSet:
-			observed.Leaving = rollout.OfStatefulSet(workload)
+			observed.Leaving = rollout.OfStatefulSet(typed)
 		}
 	}
 	return nil

@@ -21,9 +21,9 @@ import (
 	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
-// web returns an Application of generation 7 that was created at the time now.
+// web returns an Application of generation 7 that was created at testkit.Now.
 func web() *operatortesting.Application {
-	return operatortesting.MakeApplication("web").Generation(7).Replicas(2).Created(now)
+	return operatortesting.MakeApplication("web").Generation(7).Replicas(2).Created(operatortesting.Now)
 }
 
 func bound(name string) v1alpha1.Memcached {
@@ -37,7 +37,7 @@ func unbound(name string) v1alpha1.Memcached { return *operatortesting.MakeMemca
 // elder is an Application that holds the host a.example.com.
 func elder(namespace string) []appv1alpha1.Application {
 	return []appv1alpha1.Application{*operatortesting.MakeApplication("elder").Namespace(namespace).
-		Created(metav1.NewTime(now.Add(-time.Hour))).Ingress("a.example.com", "/", "").Obj()}
+		Created(metav1.NewTime(operatortesting.Now.Add(-time.Hour))).Ingress("a.example.com", "/", "").Obj()}
 }
 
 // Each case gives the four conditions as "Ready Available Progressing Degraded", and Ready's message.
@@ -53,12 +53,12 @@ func TestConditionsOfAnApplication(t *testing.T) {
 		message     string
 	}{
 		"all pods are ready": {
-			application: web(), deployment: deployment(2, 2, 2), pods: pods(2),
+			application: web(), deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want:    "True/AllPodsReady True/AllPodsReady False/AsExpected False/AsExpected",
 			message: "2 of 2 pods are ready",
 		},
 		"no pod is wanted and none runs": {
-			application: web().Replicas(0), deployment: deployment(0, 0, 0),
+			application: web().Replicas(0), deployment: operatortesting.Deployment(0, 0, 0),
 			want:    "True/ScaledToZero True/ScaledToZero False/AsExpected False/AsExpected",
 			message: "No pod is wanted, and none runs",
 		},
@@ -68,33 +68,33 @@ func TestConditionsOfAnApplication(t *testing.T) {
 			message:     "The pods are about to be created",
 		},
 		"pods are being replaced": {
-			application: web(), deployment: deployment(3, 1, 2), pods: pods(3),
+			application: web(), deployment: operatortesting.Deployment(3, 1, 2), pods: operatortesting.Pods(3),
 			want:    "False/PodsUpdating True/AllPodsReady True/PodsUpdating False/AsExpected",
 			message: "1 of 2 pods are replaced",
 		},
 		"surplus pods are being stopped": {
-			application: web().Replicas(1), deployment: deployment(2, 2, 2), pods: pods(2),
+			application: web().Replicas(1), deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want: "False/PodsStopping True/AllPodsReady True/PodsStopping False/AsExpected",
 		},
 		"some pods are starting": {
-			application: web(), deployment: deployment(2, 2, 1), pods: pods(2),
+			application: web(), deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.Pods(2),
 			want:    "False/PodsStarting True/SomePodsReady True/PodsStarting False/AsExpected",
 			message: "1 of 2 pods are ready",
 		},
 		"a container does not keep running": {
-			application: web(), deployment: deployment(2, 2, 1), pods: with(pods(2), container(func(c *corev1.ContainerStatus) {
+			application: web(), deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.Container(func(c *corev1.ContainerStatus) {
 				c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1}
 			})),
 			want:    "False/PodsFailing True/SomePodsReady True/PodsStarting True/PodsFailing",
 			message: "1 of 2 pods are failing: the application does not keep running (Error, exit code 1)",
 		},
 		"the image is not there, and must not be pulled": {
-			application: web(), deployment: deployment(2, 2, 1), pods: with(pods(2), waitingFor("ErrImageNeverPull")),
+			application: web(), deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.WaitingFor("ErrImageNeverPull")),
 			want:    "False/PodsFailing True/SomePodsReady True/PodsStarting True/PodsFailing",
 			message: "1 of 2 pods are failing: the image is not on the machine (ErrImageNeverPull)",
 		},
 		"no machine has room": {
-			application: web(), deployment: deployment(2, 2, 1), pods: with(pods(2), func(pod *corev1.Pod) {
+			application: web(), deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), func(pod *corev1.Pod) {
 				pod.Status.Conditions = []corev1.PodCondition{{
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available.",
 				}}
@@ -103,43 +103,43 @@ func TestConditionsOfAnApplication(t *testing.T) {
 			message: "No machine has room for a pod: 0/1 nodes are available.",
 		},
 		"a quota is used up": {
-			application: web(), deployment: deployment(1, 1, 1, appsv1.DeploymentCondition{
+			application: web(), deployment: operatortesting.Deployment(1, 1, 1, appsv1.DeploymentCondition{
 				Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: small",
-			}), pods: pods(1),
+			}), pods: operatortesting.Pods(1),
 			want:    "False/PodsRefused True/SomePodsReady True/PodsStarting True/PodsRefused",
 			message: "Kubernetes refuses to create pods: exceeded quota: small",
 		},
 		"a cache is missing": {
-			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a")}, deployment: deployment(2, 2, 2), pods: pods(2),
+			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a")}, deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want:    "False/CacheNotFound True/AllPodsReady False/AsExpected True/CacheNotFound",
 			message: "Memcached b is not found in namespace default: create it, or remove it from spec.caches; the pods run without",
 		},
 		"several caches are missing": {
-			application: web().Caches("c", "b", "a"), caches: []v1alpha1.Memcached{bound("b")}, deployment: deployment(2, 2, 2), pods: pods(2),
+			application: web().Caches("c", "b", "a"), caches: []v1alpha1.Memcached{bound("b")}, deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want:    "False/CacheNotFound True/AllPodsReady False/AsExpected True/CacheNotFound",
 			message: "Memcacheds c, a are not found in namespace default: create them, or remove them from spec.caches; the pods run without",
 		},
 		"a cache has not published its address": {
-			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a"), unbound("b")}, deployment: deployment(2, 2, 2), pods: pods(2),
+			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a"), unbound("b")}, deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want:    "False/CacheNotBound True/AllPodsReady False/AsExpected True/CacheNotBound",
 			message: "Memcached b is without status.binding yet: kubectl describe memcached b says why",
 		},
 		"a missing cache comes before one without an address": {
-			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{unbound("a")}, deployment: deployment(2, 2, 2), pods: pods(2),
+			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{unbound("a")}, deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want: "False/CacheNotFound True/AllPodsReady False/AsExpected True/CacheNotFound",
 		},
 		"all caches are there": {
-			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a"), bound("b")}, deployment: deployment(2, 2, 2), pods: pods(2),
+			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a"), bound("b")}, deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want: "True/AllPodsReady True/AllPodsReady False/AsExpected False/AsExpected",
 		},
 		"an older one has the host": {
-			application: web().Ingress("a.example.com", "/", ""), claimants: elder("default"), deployment: deployment(2, 2, 2), pods: pods(2),
+			application: web().Ingress("a.example.com", "/", ""), claimants: elder("default"), deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want: "False/HostConflict True/AllPodsReady False/AsExpected True/HostConflict",
 			message: "Host a.example.com with path / belongs to Application elder, which is older, so there is no Ingress; " +
 				"choose another host or path, or let the other one go",
 		},
 		"an older one of another namespace has the host": {
-			application: web().Ingress("a.example.com", "/", ""), claimants: elder("secret"), deployment: deployment(2, 2, 2), pods: pods(2),
+			application: web().Ingress("a.example.com", "/", ""), claimants: elder("secret"), deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want: "False/HostConflict True/AllPodsReady False/AsExpected True/HostConflict",
 			message: "Host a.example.com with path / belongs to an Application of another namespace, which is older, so there is no Ingress; " +
 				"choose another host or path, or let the other one go",
@@ -151,16 +151,16 @@ func TestConditionsOfAnApplication(t *testing.T) {
 			message: "Deployment web exists already",
 		},
 		"a missing cache comes before failing pods, which may fail because of it": {
-			application: web().Caches("a"), deployment: deployment(2, 2, 1), pods: with(pods(2), waitingFor("ErrImagePull")),
+			application: web().Caches("a"), deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.WaitingFor("ErrImagePull")),
 			want: "False/CacheNotFound True/SomePodsReady True/PodsStarting True/CacheNotFound",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := scope.ApplicationInputs{Application: test.application.Obj(), Claimants: test.claimants, Caches: test.caches}
 			got := status.Application(in, status.Pass{
-				Observed: scope.Observed{Deployment: test.deployment, Pods: test.pods}, Err: test.err, Now: now,
+				Observed: scope.Observed{Deployment: test.deployment, Pods: test.pods}, Err: test.err, Now: operatortesting.Now,
 			})
-			if summary := summarise(t, got.Conditions); summary != test.want {
+			if summary := operatortesting.Summarise(t, got.Conditions); summary != test.want {
 				t.Errorf("conditions are\n%s, want\n%s", summary, test.want)
 			}
 			ready := meta.FindStatusCondition(got.Conditions, appv1alpha1.ConditionReady)
@@ -196,7 +196,7 @@ func TestTheURLIsTheBestWayThereIs(t *testing.T) {
 				})
 			}
 			in := scope.ApplicationInputs{Application: test.application.Obj()}
-			if got := status.Application(in, status.Pass{Observed: observed, Now: now}); got.URL != test.want {
+			if got := status.Application(in, status.Pass{Observed: observed, Now: operatortesting.Now}); got.URL != test.want {
 				t.Errorf("the URL is %q, want %q", got.URL, test.want)
 			}
 		})
@@ -204,12 +204,12 @@ func TestTheURLIsTheBestWayThereIs(t *testing.T) {
 }
 
 func TestTheRestOfAnApplicationsStatus(t *testing.T) {
-	other := metav1.Condition{Type: "example.com/Other", Status: metav1.ConditionTrue, Reason: "Because", LastTransitionTime: now}
+	other := metav1.Condition{Type: "example.com/Other", Status: metav1.ConditionTrue, Reason: "Because", LastTransitionTime: operatortesting.Now}
 	in := scope.ApplicationInputs{Application: web().Status(appv1alpha1.ApplicationStatus{
 		ObservedGeneration: 6, Conditions: []metav1.Condition{other},
 	}).Obj()}
 	pass := status.Pass{
-		Observed: scope.Observed{Deployment: deployment(3, 2, 1), Pods: pods(3)}, Selector: "a=b", Err: errors.New("failed"), Now: now,
+		Observed: scope.Observed{Deployment: operatortesting.Deployment(3, 2, 1), Pods: operatortesting.Pods(3)}, Selector: "a=b", Err: errors.New("failed"), Now: operatortesting.Now,
 	}
 	failed := status.Application(in, pass)
 	if failed.ObservedGeneration != 6 || failed.Selector != "a=b" || failed.Replicas != 3 || failed.ReadyReplicas != 1 {
@@ -224,7 +224,7 @@ func TestTheRestOfAnApplicationsStatus(t *testing.T) {
 		t.Errorf("after a successful pass observedGeneration is %d", first.ObservedGeneration)
 	}
 	in.Application.Status = first
-	pass.Now = metav1.NewTime(now.Add(time.Hour))
+	pass.Now = metav1.NewTime(operatortesting.Now.Add(time.Hour))
 	if difference := cmp.Diff(first, status.Application(in, pass)); difference != "" {
 		t.Errorf("an hour later the status differs:\n%s", difference)
 	}

@@ -32,7 +32,7 @@ func TestTheBindingIsPublishedWhileItsSecretIsThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := status.Memcached(of(operatortesting.MakeMemcached("cache").Status(test.before).Obj()), desired.Plan{}, status.Nodes{}, status.Pass{
-				Observed: scope.Observed{Present: test.present}, Err: errors.New("failed"), Now: now,
+				Observed: scope.Observed{Present: test.present}, Err: errors.New("failed"), Now: operatortesting.Now,
 			})
 			if difference := cmp.Diff(test.want, got.Binding); difference != "" {
 				t.Errorf("status.binding (-want +got):\n%s", difference)

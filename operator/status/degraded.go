@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/outcome"
 	"github.com/example/memcached-operator/operator/pods"
 )
@@ -115,7 +115,7 @@ func failureOf(pod *corev1.Pod, process string) string {
 		}
 		// A container that keeps ending is now waiting, now running, now ended: it has recovered when it is ready.
 		if ended := lastEnd(container); ended != nil && !container.Ready && !restarted(container) {
-			if container.Name == change.AgentContainer {
+			if container.Name == api.AgentContainer {
 				process = "the agent"
 			}
 			return fmt.Sprintf("%s does not keep running (%s, exit code %d)", process, ended.Reason, ended.ExitCode)
@@ -136,14 +136,6 @@ func lastEnd(container *corev1.ContainerStatus) *corev1.ContainerStateTerminated
 		return container.State.Terminated
 	}
 	return container.LastTerminationState.Terminated
-}
-
-// updateStuck reports a rollout that the operator makes, and that does not go on by itself.
-func updateStuck(w workload) (string, string, bool) {
-	if w.steps == nil || !w.steps.Stuck {
-		return "", "", false
-	}
-	return v1alpha1.ReasonUpdateStuck, w.steps.Why, true
 }
 
 func podsUnschedulable(w workload) (string, string, bool) {

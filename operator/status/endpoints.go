@@ -97,6 +97,6 @@ func start(endpoint *v1alpha1.MemcachedEndpoint, in scope.MemcachedInputs, node 
 }
 
 // keepsItems tells whether a pod has the volume for items of a warm restart.
-func keepsItems(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == change.CacheVolume })
+func keepsItems(node *corev1.Pod) bool {
+	return slices.ContainsFunc(node.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == change.CacheVolume })
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,49 +22,8 @@ import (
 	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
-var now = metav1.NewTime(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC))
-
 func of(memcached *v1alpha1.Memcached) scope.MemcachedInputs {
 	return scope.MemcachedInputs{Memcached: memcached}
-}
-
-// deployment returns a Deployment whose status speaks of its newest spec.
-func deployment(replicas, updated, ready int32, conditions ...appsv1.DeploymentCondition) *appsv1.Deployment {
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "cache", Generation: 2},
-		Status: appsv1.DeploymentStatus{
-			ObservedGeneration: 2, Replicas: replicas, UpdatedReplicas: updated, ReadyReplicas: ready, Conditions: conditions,
-		},
-	}
-}
-
-func unseen(d *appsv1.Deployment) *appsv1.Deployment {
-	d.Status.ObservedGeneration = 1
-	return d
-}
-
-func pods(count int) []corev1.Pod {
-	var pods []corev1.Pod
-	for i := range count {
-		pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("cache-%d", i)}})
-	}
-	return pods
-}
-
-func with(pods []corev1.Pod, change func(*corev1.Pod)) []corev1.Pod {
-	change(&pods[0])
-	return pods
-}
-
-func container(change func(*corev1.ContainerStatus)) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) {
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "memcached"}}
-		change(&pod.Status.ContainerStatuses[0])
-	}
-}
-
-func waitingFor(reason string) func(*corev1.Pod) {
-	return container(func(c *corev1.ContainerStatus) { c.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason} })
 }
 
 // Each case gives the four conditions as "Ready Available Progressing Degraded", and Ready's message.
@@ -80,17 +38,17 @@ func TestConditions(t *testing.T) {
 		message    string
 	}{
 		"all nodes are ready": {
-			size: 3, deployment: deployment(3, 3, 3), pods: pods(3),
+			size: 3, deployment: operatortesting.Deployment(3, 3, 3), pods: operatortesting.Pods(3),
 			want:    "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
 			message: "3 of 3 nodes are ready",
 		},
 		"one node speaks of itself in the singular": {
-			size: 1, deployment: deployment(1, 1, 1), pods: pods(1),
+			size: 1, deployment: operatortesting.Deployment(1, 1, 1), pods: operatortesting.Pods(1),
 			want:    "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
 			message: "1 of 1 node is ready",
 		},
 		"no node is wanted and none runs": {
-			size: 0, deployment: deployment(0, 0, 0),
+			size: 0, deployment: operatortesting.Deployment(0, 0, 0),
 			want:    "True/ScaledToZero True/ScaledToZero False/AsExpected False/AsExpected",
 			message: "No node is wanted, and none runs",
 		},
@@ -103,52 +61,52 @@ func TestConditions(t *testing.T) {
 			want: "False/NodesStarting True/ScaledToZero True/NodesStarting False/AsExpected",
 		},
 		"a new spec is not ready because the old one was": {
-			size: 3, deployment: unseen(deployment(3, 3, 3)), pods: pods(3),
+			size: 3, deployment: operatortesting.Unseen(operatortesting.Deployment(3, 3, 3)), pods: operatortesting.Pods(3),
 			want:    "False/NodesUpdating True/AllNodesReady True/NodesUpdating False/AsExpected",
 			message: "Kubernetes has yet to act on the newest change",
 		},
 		"a larger size has not been acted on": {
-			size: 5, deployment: unseen(deployment(3, 3, 3)), pods: pods(3),
+			size: 5, deployment: operatortesting.Unseen(operatortesting.Deployment(3, 3, 3)), pods: operatortesting.Pods(3),
 			want: "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected",
 		},
 		"a smaller size has not been acted on": {
-			size: 1, deployment: unseen(deployment(3, 3, 3)), pods: pods(3),
+			size: 1, deployment: operatortesting.Unseen(operatortesting.Deployment(3, 3, 3)), pods: operatortesting.Pods(3),
 			want: "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 		},
 		"nodes are starting": {
-			size: 3, deployment: deployment(3, 3, 1), pods: pods(3),
+			size: 3, deployment: operatortesting.Deployment(3, 3, 1), pods: operatortesting.Pods(3),
 			want:    "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected",
 			message: "1 of 3 nodes are ready",
 		},
 		"nodes are being replaced": {
-			size: 3, deployment: deployment(4, 1, 3), pods: pods(4),
+			size: 3, deployment: operatortesting.Deployment(4, 1, 3), pods: operatortesting.Pods(4),
 			want:    "False/NodesUpdating True/AllNodesReady True/NodesUpdating False/AsExpected",
 			message: "1 of 3 nodes are replaced",
 		},
 		"the last outdated node is being stopped": {
-			size: 3, deployment: deployment(4, 3, 4), pods: pods(4),
+			size: 3, deployment: operatortesting.Deployment(4, 3, 4), pods: operatortesting.Pods(4),
 			want: "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 		},
 		"surplus nodes are being stopped": {
-			size: 2, deployment: deployment(3, 3, 3), pods: pods(3),
+			size: 2, deployment: operatortesting.Deployment(3, 3, 3), pods: operatortesting.Pods(3),
 			want:    "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 			message: "Stopping what is more than the 2 wanted",
 		},
 		"the Deployment is done but a pod is still seen": {
-			size: 2, deployment: deployment(2, 2, 2), pods: pods(3),
+			size: 2, deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(3),
 			want: "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 		},
 		"the Deployment is done but a pod is not seen yet": {
-			size: 2, deployment: deployment(2, 2, 2), pods: pods(1),
+			size: 2, deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(1),
 			want: "False/NodesStarting True/AllNodesReady True/NodesStarting False/AsExpected",
 		},
 		"the image cannot be pulled": {
-			size: 2, deployment: deployment(2, 2, 1), pods: with(pods(2), waitingFor("ErrImagePull")),
+			size: 2, deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.WaitingFor("ErrImagePull")),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
 			message: "1 of 2 nodes are failing: the image cannot be pulled (ImagePullBackOff)",
 		},
 		"a crashing container that waits": {
-			size: 2, deployment: deployment(2, 2, 1), pods: with(pods(2), container(func(c *corev1.ContainerStatus) {
+			size: 2, deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.Container(func(c *corev1.ContainerStatus) {
 				c.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}
 				c.LastTerminationState.Terminated = crashed
 			})),
@@ -156,7 +114,7 @@ func TestConditions(t *testing.T) {
 			message: "1 of 2 nodes are failing: memcached does not keep running (OOMKilled, exit code 137)",
 		},
 		"a crashing container that is up for a moment says the same": {
-			size: 2, deployment: deployment(2, 2, 1), pods: with(pods(2), container(func(c *corev1.ContainerStatus) {
+			size: 2, deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.Container(func(c *corev1.ContainerStatus) {
 				c.State.Running = &corev1.ContainerStateRunning{}
 				c.LastTerminationState.Terminated = crashed
 			})),
@@ -164,31 +122,31 @@ func TestConditions(t *testing.T) {
 			message: "1 of 2 nodes are failing: memcached does not keep running (OOMKilled, exit code 137)",
 		},
 		"a container that has recovered is no failure": {
-			size: 2, deployment: deployment(2, 2, 2), pods: with(pods(2), container(func(c *corev1.ContainerStatus) {
+			size: 2, deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.Container(func(c *corev1.ContainerStatus) {
 				c.Ready, c.LastTerminationState.Terminated = true, crashed
 			})),
 			want: "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
 		},
 		"memcached was restarted in order, and is not ready for a moment": {
-			size: 2, deployment: deployment(2, 2, 1), pods: with(pods(2), container(func(c *corev1.ContainerStatus) {
+			size: 2, deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.Container(func(c *corev1.ContainerStatus) {
 				c.State.Running = &corev1.ContainerStateRunning{}
 				c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Completed"}
 			})),
 			want: "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected",
 		},
 		"the agent crashes": {
-			size: 2, deployment: deployment(2, 2, 1), pods: with(pods(2), container(func(c *corev1.ContainerStatus) {
+			size: 2, deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.Container(func(c *corev1.ContainerStatus) {
 				c.Name, c.LastTerminationState.Terminated = "agent", crashed
 			})),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
 			message: "1 of 2 nodes are failing: the agent does not keep running (OOMKilled, exit code 137)",
 		},
 		"a container that is being created is no failure": {
-			size: 2, deployment: deployment(2, 2, 0), pods: with(pods(2), waitingFor("ContainerCreating")),
+			size: 2, deployment: operatortesting.Deployment(2, 2, 0), pods: operatortesting.With(operatortesting.Pods(2), operatortesting.WaitingFor("ContainerCreating")),
 			want: "False/NodesStarting False/NoNodeReady True/NodesStarting False/AsExpected",
 		},
 		"no machine has room": {
-			size: 2, deployment: deployment(2, 2, 1), pods: with(pods(2), func(pod *corev1.Pod) {
+			size: 2, deployment: operatortesting.Deployment(2, 2, 1), pods: operatortesting.With(operatortesting.Pods(2), func(pod *corev1.Pod) {
 				pod.Status.Conditions = []corev1.PodCondition{{
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 					Message: "0/1 nodes are available: 1 Insufficient memory.",
@@ -198,17 +156,17 @@ func TestConditions(t *testing.T) {
 			message: "No machine has room for a node: 0/1 nodes are available: 1 Insufficient memory.",
 		},
 		"a quota is used up; the name of the pod that never was is left out": {
-			size: 2, deployment: deployment(1, 1, 1, appsv1.DeploymentCondition{
+			size: 2, deployment: operatortesting.Deployment(1, 1, 1, appsv1.DeploymentCondition{
 				Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue,
 				Message: `pods "cache-5d9c8b7f4d-x7k2p" is forbidden: exceeded quota: small`,
-			}), pods: pods(1),
+			}), pods: operatortesting.Pods(1),
 			want:    "False/NodesRefused True/SomeNodesReady True/NodesStarting True/NodesRefused",
 			message: `Kubernetes refuses to create nodes: pods "cache" is forbidden: exceeded quota: small`,
 		},
 		"a rollout takes too long": {
-			size: 2, deployment: deployment(2, 2, 1, appsv1.DeploymentCondition{
+			size: 2, deployment: operatortesting.Deployment(2, 2, 1, appsv1.DeploymentCondition{
 				Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded",
-			}), pods: pods(2),
+			}), pods: operatortesting.Pods(2),
 			want:    "False/ProgressDeadlineExceeded True/SomeNodesReady True/NodesStarting True/ProgressDeadlineExceeded",
 			message: "1 of 2 nodes are ready, and there has been no progress for ten minutes",
 		},
@@ -219,18 +177,18 @@ func TestConditions(t *testing.T) {
 		},
 		"an object is rejected while the old nodes serve": {
 			size: 3, err: outcome.Waiting(v1alpha1.ReasonRejected, time.Minute, errors.New("denied by policy")),
-			deployment: deployment(2, 2, 2), pods: pods(2),
+			deployment: operatortesting.Deployment(2, 2, 2), pods: operatortesting.Pods(2),
 			want:    "False/Rejected True/SomeNodesReady True/NodesStarting True/Rejected",
 			message: "denied by policy",
 		},
 		"the API server cannot be reached": {
-			size: 3, deployment: deployment(3, 3, 3), pods: pods(3),
+			size: 3, deployment: operatortesting.Deployment(3, 3, 3), pods: operatortesting.Pods(3),
 			err:     fmt.Errorf("apply: %w", &url.Error{Op: "Patch", URL: "https://10.0.0.1", Err: errors.New("10.2.3.4:51234: reset")}),
 			want:    "False/ReconcileError True/AllNodesReady False/AsExpected True/ReconcileError",
 			message: "The API server could not be reached; the operator tries again",
 		},
 		"the API server fails": {
-			size: 3, deployment: deployment(3, 3, 3), pods: pods(3),
+			size: 3, deployment: operatortesting.Deployment(3, 3, 3), pods: operatortesting.Pods(3),
 			err:     apierrors.NewInternalError(errors.New("etcd has no leader")),
 			want:    "False/ReconcileError True/AllNodesReady False/AsExpected True/ReconcileError",
 			message: "Internal error occurred: etcd has no leader",
@@ -238,9 +196,9 @@ func TestConditions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := status.Memcached(of(operatortesting.MakeMemcached("cache").Size(test.size).Generation(7).Obj()), desired.Plan{}, status.Nodes{}, status.Pass{
-				Observed: scope.Observed{Deployment: test.deployment, Pods: test.pods}, Err: test.err, Now: now,
+				Observed: scope.Observed{Deployment: test.deployment, Pods: test.pods}, Err: test.err, Now: operatortesting.Now,
 			})
-			if summary := summarise(t, got.Conditions); summary != test.want {
+			if summary := operatortesting.Summarise(t, got.Conditions); summary != test.want {
 				t.Errorf("conditions are\n%s, want\n%s", summary, test.want)
 			}
 			ready := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionReady)
@@ -251,34 +209,15 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// summarise also checks what holds for all conditions.
-func summarise(t *testing.T, conditions []metav1.Condition) string {
-	t.Helper()
-	var parts []string
-	for _, kind := range []string{
-		v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionProgressing, v1alpha1.ConditionDegraded,
-	} {
-		condition := meta.FindStatusCondition(conditions, kind)
-		if condition == nil {
-			t.Fatalf("condition %s is missing", kind)
-		}
-		if condition.ObservedGeneration != 7 || condition.Message == "" || condition.LastTransitionTime != now {
-			t.Errorf("condition %s is incomplete: %+v", kind, condition)
-		}
-		parts = append(parts, string(condition.Status)+"/"+condition.Reason)
-	}
-	return strings.Join(parts, " ")
-}
-
 func TestNodesAreThePodsThatRunOrAreAboutTo(t *testing.T) {
-	all := pods(5)
+	all := operatortesting.Pods(5)
 	all[0].Status.Phase = corev1.PodRunning
-	all[1].DeletionTimestamp = &now
+	all[1].DeletionTimestamp = &operatortesting.Now
 	all[2].Status.Phase = corev1.PodFailed
 	all[3].Status.Phase = corev1.PodSucceeded
 	all[4].Status.Phase = corev1.PodPending
 	got := status.Memcached(of(operatortesting.MakeMemcached("cache").Size(2).Obj()), desired.Plan{}, status.Nodes{}, status.Pass{
-		Observed: scope.Observed{Deployment: deployment(2, 2, 2), Pods: all}, Now: now,
+		Observed: scope.Observed{Deployment: operatortesting.Deployment(2, 2, 2), Pods: all}, Now: operatortesting.Now,
 	})
 	if difference := cmp.Diff([]string{"cache-0", "cache-4"}, got.Nodes); difference != "" {
 		t.Errorf("nodes (-want +got):\n%s", difference)
@@ -288,7 +227,7 @@ func TestNodesAreThePodsThatRunOrAreAboutTo(t *testing.T) {
 func TestObservedGenerationMovesOnlyWithSuccess(t *testing.T) {
 	memcached := operatortesting.MakeMemcached("cache").Size(2).Generation(7).
 		Status(v1alpha1.MemcachedStatus{ObservedGeneration: 6}).Obj()
-	pass := status.Pass{Selector: "a=b", Err: errors.New("failed"), Now: now}
+	pass := status.Pass{Selector: "a=b", Err: errors.New("failed"), Now: operatortesting.Now}
 	if got := status.Memcached(of(memcached), desired.Plan{}, status.Nodes{}, pass); got.ObservedGeneration != 6 || got.Selector != "a=b" {
 		t.Errorf("after a failed pass the status is %+v", got)
 	}
@@ -300,20 +239,20 @@ func TestObservedGenerationMovesOnlyWithSuccess(t *testing.T) {
 
 func TestNothingChangesWhenNothingHasChanged(t *testing.T) {
 	in := of(operatortesting.MakeMemcached("cache").Size(2).Obj())
-	pass := status.Pass{Observed: scope.Observed{Deployment: deployment(2, 2, 2), Pods: pods(2)}, Now: now}
+	pass := status.Pass{Observed: scope.Observed{Deployment: operatortesting.Deployment(2, 2, 2), Pods: operatortesting.Pods(2)}, Now: operatortesting.Now}
 	first := status.Memcached(in, desired.Plan{}, status.Nodes{}, pass)
 	in.Memcached.Status = first
-	pass.Now = metav1.NewTime(now.Add(time.Hour))
+	pass.Now = metav1.NewTime(operatortesting.Now.Add(time.Hour))
 	if difference := cmp.Diff(first, status.Memcached(in, desired.Plan{}, status.Nodes{}, pass)); difference != "" {
 		t.Errorf("an hour later the status differs:\n%s", difference)
 	}
 }
 
 func TestConditionsOfOthersAreKept(t *testing.T) {
-	other := metav1.Condition{Type: "example.com/Other", Status: metav1.ConditionTrue, Reason: "Because", LastTransitionTime: now}
+	other := metav1.Condition{Type: "example.com/Other", Status: metav1.ConditionTrue, Reason: "Because", LastTransitionTime: operatortesting.Now}
 	got := status.Memcached(
 		of(operatortesting.MakeMemcached("cache").Status(v1alpha1.MemcachedStatus{Conditions: []metav1.Condition{other}}).Obj()),
-		desired.Plan{}, status.Nodes{}, status.Pass{Now: now})
+		desired.Plan{}, status.Nodes{}, status.Pass{Now: operatortesting.Now})
 	if kept := meta.FindStatusCondition(got.Conditions, other.Type); kept == nil || *kept != other {
 		t.Errorf("the condition of somebody else became %+v", kept)
 	}

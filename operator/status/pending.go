@@ -29,3 +29,11 @@ func updatePending(memcached *v1alpha1.Memcached, pending *v1alpha1.MemcachedPen
 			strings.Join(fields, ", "), memcached.Name, memcached.Namespace, pending.ID),
 	}
 }
+
+// updateStuck reports a rollout that the operator makes, and that does not go on by itself.
+func updateStuck(w workload) (string, string, bool) {
+	if w.steps == nil || !w.steps.Stuck {
+		return "", "", false
+	}
+	return v1alpha1.ReasonUpdateStuck, w.steps.Why, true
+}

@@ -24,30 +24,30 @@ import (
 	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
-// slotOf returns the ready pod of a slot, whose memcached started at the time now.
+// slotOf returns the ready pod of a slot, whose memcached started at the time operatortesting.Now.
 func slotOf(number int, changes ...func(*corev1.Pod)) corev1.Pod {
-	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+	made := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name:            fmt.Sprintf("cache-%d", number),
 		OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: "cache", Controller: ptr.To(true)}},
 	}}
-	pod.Spec.Containers = []corev1.Container{{Name: change.MemcachedContainer, Image: "memcached:new"}}
-	pod.Status.PodIP = fmt.Sprintf("10.0.0.%d", number)
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-		Name: change.MemcachedContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+	made.Spec.Containers = []corev1.Container{{Name: change.MemcachedContainer, Image: "memcached:new"}}
+	made.Status.PodIP = fmt.Sprintf("10.0.0.%d", number)
+	made.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	made.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: change.MemcachedContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: operatortesting.Now}},
 	}}
 	for _, change := range changes {
-		change(&pod)
+		change(&made)
 	}
-	return pod
+	return made
 }
 
 // keeping has the volume for items of a warm restart.
-func keeping(pod *corev1.Pod) { pod.Spec.Volumes = []corev1.Volume{{Name: change.CacheVolume}} }
+func keeping(made *corev1.Pod) { made.Spec.Volumes = []corev1.Volume{{Name: change.CacheVolume}} }
 
 func TestEndpoints(t *testing.T) {
-	earlier := metav1.NewTime(now.Add(-time.Hour))
-	said := v1alpha1.MemcachedStatus{Endpoints: []v1alpha1.MemcachedEndpoint{{Pod: "cache-0", Since: &now, Items: v1alpha1.ItemsWarm}}}
+	earlier := metav1.NewTime(operatortesting.Now.Add(-time.Hour))
+	said := v1alpha1.MemcachedStatus{Endpoints: []v1alpha1.MemcachedEndpoint{{Pod: "cache-0", Since: &operatortesting.Now, Items: v1alpha1.ItemsWarm}}}
 	saidOfAnother := v1alpha1.MemcachedStatus{Endpoints: []v1alpha1.MemcachedEndpoint{{Pod: "cache-0", Since: &earlier, Items: v1alpha1.ItemsWarm}}}
 	for name, test := range map[string]struct {
 		before v1alpha1.MemcachedStatus
@@ -57,7 +57,7 @@ func TestEndpoints(t *testing.T) {
 	}{
 		"in the order of slots": {pods: []corev1.Pod{slotOf(0), slotOf(10), slotOf(2)},
 			want: "cache-0 10.0.0.0 1.6.45 true Cold, cache-2 10.0.0.2 1.6.45 true Cold, cache-10 10.0.0.10 1.6.45 true Cold"},
-		"one that stops": {pods: []corev1.Pod{slotOf(0, func(p *corev1.Pod) { p.DeletionTimestamp = &now }), slotOf(1)},
+		"one that stops": {pods: []corev1.Pod{slotOf(0, func(p *corev1.Pod) { p.DeletionTimestamp = &operatortesting.Now }), slotOf(1)},
 			want: "cache-1 10.0.0.1 1.6.45 true Cold"},
 		"one that has not started": {pods: []corev1.Pod{slotOf(0, func(p *corev1.Pod) { p.Status = corev1.PodStatus{} })},
 			want: "cache-0  1.6.45 false "},
@@ -77,7 +77,7 @@ func TestEndpoints(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := of(operatortesting.MakeMemcached("cache").Status(test.before).Obj())
 			in.Images = scope.Images{Memcached: map[string]string{"1.6.45": "memcached:new"}}
-			got := status.Memcached(in, desired.Plan{}, status.Nodes{States: test.agents}, status.Pass{Now: now, Observed: scope.Observed{Pods: test.pods}})
+			got := status.Memcached(in, desired.Plan{}, status.Nodes{States: test.agents}, status.Pass{Now: operatortesting.Now, Observed: scope.Observed{Pods: test.pods}})
 			var words []string
 			for _, e := range got.Endpoints {
 				words = append(words, fmt.Sprintf("%s %s %s %t %s", e.Pod, e.IP, e.Version, e.Ready, e.Items))
@@ -131,7 +131,7 @@ func TestProgressOfSlots(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := of(operatortesting.MakeMemcached("cache").Size(3).Obj())
-			got := status.Memcached(in, desired.Plan{}, status.Nodes{Progress: &test.progress}, status.Pass{Now: now, Observed: test.observed})
+			got := status.Memcached(in, desired.Plan{}, status.Nodes{Progress: &test.progress}, status.Pass{Now: operatortesting.Now, Observed: test.observed})
 			ready := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionReady)
 			if ready.Reason != test.want || ready.Message != test.message {
 				t.Errorf("Ready says %s: %s, want %s: %s", ready.Reason, ready.Message, test.want, test.message)
@@ -143,7 +143,7 @@ func TestProgressOfSlots(t *testing.T) {
 func TestAPendingChangeIsShownAndDisturbsNothing(t *testing.T) {
 	pending := &v1alpha1.MemcachedPending{ID: "abc", Class: "Cold", Changes: []v1alpha1.MemcachedChange{{Field: "image"}, {Field: "command"}}}
 	in := of(operatortesting.MakeMemcached("cache").Size(3).Obj())
-	got := status.Memcached(in, desired.Plan{Pending: pending}, status.Nodes{}, status.Pass{Now: now, Observed: inSlots(3, 3)})
+	got := status.Memcached(in, desired.Plan{Pending: pending}, status.Nodes{}, status.Pass{Now: operatortesting.Now, Observed: inSlots(3, 3)})
 	if difference := cmp.Diff(pending, got.Pending); difference != "" {
 		t.Errorf("status.pending (-want +got):\n%s", difference)
 	}
@@ -156,7 +156,7 @@ func TestAPendingChangeIsShownAndDisturbsNothing(t *testing.T) {
 			t.Errorf("the message lacks %q: %s", part, message)
 		}
 	}
-	if again := status.Memcached(in, desired.Plan{}, status.Nodes{}, status.Pass{Now: now, Observed: inSlots(3, 3)}); again.Pending != nil ||
+	if again := status.Memcached(in, desired.Plan{}, status.Nodes{}, status.Pass{Now: operatortesting.Now, Observed: inSlots(3, 3)}); again.Pending != nil ||
 		!meta.IsStatusConditionFalse(again.Conditions, v1alpha1.ConditionUpdatePending) {
 		t.Errorf("after the release, the status is %+v", again)
 	}

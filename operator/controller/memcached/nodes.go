@@ -58,7 +58,7 @@ func (r *Reconciler) roll(
 		StatefulSet: set, Revisions: revisions, States: seen.States, Now: in.Now,
 		Pods:     slices.DeleteFunc(slices.Clone(observed.Pods), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, set) }),
 		Version:  in.Images.VersionOf,
-		Features: in.Features.Features,
+		Features: in.Features,
 		Gate:     gate(in.Memcached.Spec.HitRatioGate),
 	}
 	step, err := nodes.Next(situation)

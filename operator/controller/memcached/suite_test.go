@@ -20,8 +20,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
-	"github.com/example/memcached-operator/operator/change"
-	"github.com/example/memcached-operator/operator/controller/memcached"
+	memcached "github.com/example/memcached-operator/operator/controller/memcached"
 	"github.com/example/memcached-operator/operator/controller/report"
 	"github.com/example/memcached-operator/operator/metrics"
 	"github.com/example/memcached-operator/operator/nodes/executor"
@@ -69,7 +68,7 @@ func newStory(t *testing.T) *story {
 			Observe: &observe.Memcached{
 				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: s.images,
 				Features: func() (scope.Features, error) {
-					return scope.Features{Features: change.Features{Resize: true}}, nil
+					return scope.Features{Resize: true}, nil
 				},
 			},
 		}).SetUp(mgr)

@@ -7,6 +7,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/desired/meta"
 	"github.com/example/memcached-operator/operator/scope"
@@ -28,7 +29,7 @@ func networkPolicy(in scope.MemcachedInputs) *networkingv1ac.NetworkPolicyApplyC
 		WithPolicyTypes(networkingv1.PolicyTypeIngress).
 		WithIngress(clients)
 	if pod.NeedsAgent(memcached.Spec) {
-		spec.WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithPorts(port(pod.MetricsPort)))
+		spec.WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithPorts(port(api.MetricsPort)))
 	}
 	return networkingv1ac.NetworkPolicy(memcached.Name, memcached.Namespace).
 		WithLabels(id.Labels()).

@@ -18,7 +18,7 @@ type runner struct {
 
 // runners returns the kind that the spec asks for, and the other one.
 func runners(in scope.MemcachedInputs) (wanted, other runner) {
-	wanted = runner{kind: deploymentKind, running: in.Deployment, make: deployment}
+	wanted = runner{kind: deploymentKind, running: given(in), make: deployment}
 	other = runner{kind: statefulSetKind, running: in.StatefulSet, make: statefulSet}
 	if in.Memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet {
 		return other, wanted
@@ -77,7 +77,7 @@ func goOn(in scope.MemcachedInputs, running *scope.Workload) hold.Answer {
 func question(in scope.MemcachedInputs, spec v1alpha1.MemcachedSpec, running *scope.Workload) hold.Question {
 	question := hold.Question{
 		Spec:     spec,
-		Features: in.Features.Features,
+		Features: in.Features,
 		Version:  in.Images.VersionOf,
 		Render:   func(spec v1alpha1.MemcachedSpec) (*hold.Template, error) { return render(in, spec) },
 	}

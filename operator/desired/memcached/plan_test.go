@@ -38,7 +38,7 @@ func plan(t *testing.T, in scope.MemcachedInputs) memcached.Plan {
 	return plan
 }
 
-func inputs(object *v1alpha1.Memcached) scope.MemcachedInputs {
+func inputsFor(object *v1alpha1.Memcached) scope.MemcachedInputs {
 	return scope.MemcachedInputs{Memcached: object, Images: scope.Images{
 		Memcached: map[string]string{"1.6.18": released, "1.6.45": image}, Default: "1.6.45", Agent: agent,
 	}}
@@ -63,16 +63,16 @@ func TestPlan(t *testing.T) {
 		"slots":       operatortesting.MakeMemcached("example-memcached").UID("uid-1").Size(3).Spec(slots).Obj(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			operatortesting.Golden(t, name, plan(t, inputs(object)))
+			operatortesting.Golden(t, name, plan(t, inputsFor(object)))
 		})
 	}
 }
 
 func TestPlanIsTheSameEachTime(t *testing.T) {
 	object := operatortesting.MakeMemcached("example-memcached").UID("uid-1").Size(3).Obj()
-	first := plan(t, inputs(object.DeepCopy()))
+	first := plan(t, inputsFor(object.DeepCopy()))
 	for range 20 {
-		if difference := cmp.Diff(first, plan(t, inputs(object.DeepCopy()))); difference != "" {
+		if difference := cmp.Diff(first, plan(t, inputsFor(object.DeepCopy()))); difference != "" {
 			t.Fatalf("two plans from the same inputs differ:\n%s", difference)
 		}
 	}
@@ -81,7 +81,7 @@ func TestPlanIsTheSameEachTime(t *testing.T) {
 func TestPlanLeavesItsInputsAlone(t *testing.T) {
 	object := operatortesting.MakeMemcached("example-memcached").UID("uid-1").Size(3).Obj()
 	before := object.DeepCopy()
-	plan(t, inputs(object))
+	plan(t, inputsFor(object))
 	if difference := cmp.Diff(before, object); difference != "" {
 		t.Errorf("the plan changed its input (-before +after):\n%s", difference)
 	}
@@ -99,8 +99,8 @@ func TestACacheOfAnEarlierReleaseKeepsItsPods(t *testing.T) {
 	if err := yaml.Unmarshal(raw, &given); err != nil {
 		t.Fatal(err)
 	}
-	in := inputs(operatortesting.MakeMemcached("example-memcached").UID("uid-1").Size(3).Obj())
-	in.Deployment = memcached.Unrecorded(in, given.Present[0].Spec.Template)
+	in := inputsFor(operatortesting.MakeMemcached("example-memcached").UID("uid-1").Size(3).Obj())
+	in.Deployment = &scope.Workload{Template: given.Present[0].Spec.Template, Unrecorded: true}
 	got := plan(t, in)
 	now, ok := got.Present[0].(*appsv1ac.DeploymentApplyConfiguration)
 	if !ok {
@@ -123,14 +123,14 @@ func TestACacheOfAnEarlierReleaseKeepsItsPods(t *testing.T) {
 
 // Whoever takes the record away does not release what waits.
 func TestALostRecordReleasesNothing(t *testing.T) {
-	in := inputs(operatortesting.MakeMemcached("cache").Size(2).Spec(func(s *v1alpha1.MemcachedSpec) { s.Threads = ptr.To[int32](8) }).Obj())
+	in := inputsFor(operatortesting.MakeMemcached("cache").Size(2).Spec(func(s *v1alpha1.MemcachedSpec) { s.Threads = ptr.To[int32](8) }).Obj())
 	in.Images.Default = "1.6.18"
 	before, ok := plan(t, in).Present[0].(*appsv1ac.DeploymentApplyConfiguration)
 	if !ok {
 		t.Fatal("no Deployment comes first")
 	}
 	in.Images.Default = "1.6.45"
-	in.Deployment = memcached.Unrecorded(in, before.Spec.Template)
+	in.Deployment = &scope.Workload{Template: before.Spec.Template, Unrecorded: true}
 	got := plan(t, in)
 	now, ok := got.Present[0].(*appsv1ac.DeploymentApplyConfiguration)
 	if !ok || cmp.Diff(before.Spec.Template, now.Spec.Template) != "" || got.Pending == nil {
@@ -173,7 +173,7 @@ func TestABudgetNeedsTwoNodes(t *testing.T) {
 			s.Disruption = &v1alpha1.MemcachedDisruption{}
 		}).Obj()
 		found := 0
-		for _, configuration := range plan(t, inputs(object)).Present {
+		for _, configuration := range plan(t, inputsFor(object)).Present {
 			if *configuration.GetKind() == "PodDisruptionBudget" {
 				found++
 			}
@@ -186,7 +186,7 @@ func TestABudgetNeedsTwoNodes(t *testing.T) {
 
 // While a cache moves to slots, what runs it is neither changed nor deleted before the slots are ready.
 func TestACacheMovesWhenTheNewNodesAreReady(t *testing.T) {
-	in := inputs(operatortesting.MakeMemcached("cache").Size(2).Spec(func(s *v1alpha1.MemcachedSpec) {
+	in := inputsFor(operatortesting.MakeMemcached("cache").Size(2).Spec(func(s *v1alpha1.MemcachedSpec) {
 		s.Workload = v1alpha1.WorkloadStatefulSet
 	}).Obj())
 	in.Deployment = &scope.Workload{Template: corev1ac.PodTemplateSpec(), Settled: true}
@@ -252,7 +252,7 @@ func TestACacheGoesOnWithASpecThatCannotBe(t *testing.T) {
 			v1alpha1.ReasonSecretNotFound, "there is no Secret tls in the namespace default"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := inputs(operatortesting.MakeMemcached("cache").Size(5).Spec(test.spoil).Obj())
+			in := inputsFor(operatortesting.MakeMemcached("cache").Size(5).Spec(test.spoil).Obj())
 			runs := corev1ac.PodTemplateSpec().WithSpec(corev1ac.PodSpec().WithHostname("as-it-was"))
 			in.Deployment = &scope.Workload{Template: runs}
 			got, err := memcached.MakePlan(in)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/scope"
 )
@@ -25,9 +26,9 @@ func nodesService(in scope.MemcachedInputs) *corev1ac.ServiceApplyConfiguration 
 		WithPorts(memcachedPort())
 	if pod.NeedsAgent(memcached.Spec) {
 		spec.WithPorts(corev1ac.ServicePort().
-			WithName(pod.MetricsPortName).
-			WithPort(pod.MetricsPort).
-			WithTargetPort(intstr.FromString(pod.MetricsPortName)).
+			WithName(api.MetricsPortName).
+			WithPort(api.MetricsPort).
+			WithTargetPort(intstr.FromString(api.MetricsPortName)).
 			WithProtocol(corev1.ProtocolTCP))
 	}
 	return corev1ac.Service(ServiceName(memcached.Name), memcached.Namespace).

@@ -20,11 +20,11 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/state"
-	"github.com/example/memcached-operator/operator/change"
-	podtemplate "github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/nodes"
 	"github.com/example/memcached-operator/operator/nodes/executor"
+	"github.com/example/memcached-operator/operator/scope"
 	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
@@ -46,7 +46,7 @@ func template(image string, memory int64, connections string) corev1.PodTemplate
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: *resource.NewQuantity((memory+64)<<20, resource.BinarySI)}
 	}
 	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{podtemplate.CacheMemoryAnnotation: fmt.Sprint(memory)}},
+		ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{api.CacheMemoryAnnotation: fmt.Sprint(memory)}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{
 			{Name: "memcached", Image: "memcached:1.6.18", Command: []string{"memcached"}, Args: []string{"-m", fmt.Sprint(memory), "-c", connections},
 				Resources: corev1.ResourceRequirements{Requests: list("50m"), Limits: list("1")}},
@@ -148,7 +148,7 @@ func (s *story) see() nodes.Situation {
 	s.must(cluster.Client.List(s.Context(), pods, client.InNamespace(s.set.Namespace)))
 	s.must(cluster.Client.List(s.Context(), revisions, client.InNamespace(s.set.Namespace)))
 	return nodes.Situation{
-		StatefulSet: s.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Features: change.Features{Resize: true, Shrink: true}, Now: time.Now().Add(s.later),
+		StatefulSet: s.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Features: scope.Features{Resize: true, Shrink: true}, Now: time.Now().Add(s.later),
 		States: map[string]*state.State{"cache-0": s.state, "cache-1": s.state},
 	}
 }
@@ -207,7 +207,7 @@ func TestAChangeInPlace(t *testing.T) {
 	s.kubelet(1)
 	s.expect(s.step(), nodes.Patch, "agentImage (Live)")
 	pod := s.pod(1)
-	if pod.Spec.Containers[1].Image != "agent:2" || pod.Annotations[podtemplate.CacheMemoryAnnotation] != "128" {
+	if pod.Spec.Containers[1].Image != "agent:2" || pod.Annotations[api.CacheMemoryAnnotation] != "128" {
 		t.Errorf("the pod has the image %s and annotations %v", pod.Spec.Containers[1].Image, pod.Annotations)
 	}
 	s.expect(s.step(), nodes.Wait, "agent in cache-1 restarts")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/change"
+	"github.com/example/memcached-operator/operator/scope"
 )
 
 // Template is a pod template as the operator applies it.
@@ -36,7 +37,7 @@ type Question struct {
 	Version func(image string) string
 
 	// Features are what the cluster can do.
-	Features change.Features
+	Features scope.Features
 }
 
 // Answer is what was decided.

@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/desired/memcached/hold"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/desired/meta"
@@ -45,7 +44,7 @@ func decide(t *testing.T, made release, before v1alpha1.MemcachedSpec, now relea
 	}
 	answer, err := hold.Decide(hold.Question{
 		Running: &hold.Running{Template: template, Spec: before}, Spec: spec, Render: now.render, Version: version,
-		Features: change.Features{Resize: true},
+		Features: scope.Features{Resize: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +175,7 @@ func TestWhatARunningCacheGets(t *testing.T) {
 func decideAgain(t *testing.T, answer hold.Answer, now release, spec v1alpha1.MemcachedSpec) hold.Answer {
 	t.Helper()
 	again, err := hold.Decide(hold.Question{
-		Running: &answer.Running, Spec: spec, Render: now.render, Version: version, Features: change.Features{Resize: true},
+		Running: &answer.Running, Spec: spec, Render: now.render, Version: version, Features: scope.Features{Resize: true},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,32 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/change"
-)
-
-const (
-	// MetricsPort is the TCP port that the agent listens on: the one that memcached_exporter is known for.
-	MetricsPort = 9150
-
-	// MetricsPortName is the name of MetricsPort in the pod and its Services.
-	MetricsPortName = "metrics"
-
-	// CacheMemoryAnnotation tells the agent how much memory items may take, in MiB. It can be changed on a running pod,
-	// memcached's arguments cannot.
-	CacheMemoryAnnotation = "cache.example.com/cache-memory"
 )
 
 // agent runs beside memcached.
 func agent(s settings) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
-		WithName(change.AgentContainer).
+		WithName(api.AgentContainer).
 		WithImage(s.Images.Agent).
 		WithCommand("/manager").
 		WithArgs(agentArguments(s)...).
 		WithPorts(corev1ac.ContainerPort().
-			WithName(MetricsPortName).
-			WithContainerPort(MetricsPort).
+			WithName(api.MetricsPortName).
+			WithContainerPort(api.MetricsPort).
 			WithProtocol("TCP")).
 		WithReadinessProbe(answers("/readyz").WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(5)).
 		WithLivenessProbe(answers("/healthz").WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(6)).
@@ -72,6 +60,6 @@ func agentResources() resources {
 func answers(path string) *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().
 		WithPath(path).
-		WithPort(intstr.FromString(MetricsPortName)).
+		WithPort(intstr.FromString(api.MetricsPortName)).
 		WithScheme(corev1.URISchemeHTTP))
 }

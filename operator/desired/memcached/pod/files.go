@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/secrets"
 )
@@ -66,7 +67,7 @@ func mounts(s settings) []mount {
 				WithPath(cacheMemoryFileName).
 				WithFieldRef(corev1ac.ObjectFieldSelector().
 					WithAPIVersion("v1").
-					WithFieldPath("metadata.annotations['" + CacheMemoryAnnotation + "']"))))})
+					WithFieldPath("metadata.annotations['" + api.CacheMemoryAnnotation + "']"))))})
 	}
 	return mounts
 }

@@ -63,11 +63,6 @@ func settle(r Request) (settings, error) {
 	return s, nil
 }
 
-// NeedsAgent tells whether the agent runs beside memcached.
-func NeedsAgent(spec v1alpha1.MemcachedSpec) bool {
-	return spec.Workload == v1alpha1.WorkloadStatefulSet || spec.TLS != nil || spec.Auth != nil || spec.Monitoring != nil
-}
-
 // imageOf returns the image that a spec asks for, and the version of memcached in it.
 func imageOf(spec v1alpha1.MemcachedSpec, images scope.Images) (image, version string, err error) {
 	if spec.Image != "" {

@@ -6,6 +6,7 @@ import (
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/desired/memcached/entry"
@@ -42,7 +43,7 @@ func annotations(s settings) map[string]string {
 		annotations = map[string]string{}
 	}
 	if resizesLive(s) {
-		annotations[CacheMemoryAnnotation] = strconv.FormatInt(s.arguments.CacheMemory, 10)
+		annotations[api.CacheMemoryAnnotation] = strconv.FormatInt(s.arguments.CacheMemory, 10)
 	}
 	// What is in the image matters to slots alone, and a Deployment replaces its pods for an annotation.
 	if s.version != "" && (s.Spec.Workload == v1alpha1.WorkloadStatefulSet || s.Spec.Image != "") {

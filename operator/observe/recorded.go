@@ -1,0 +1,20 @@
+package observe
+
+import (
+	"encoding/json"
+
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/example/memcached-operator/operator/scope"
+)
+
+// Recorded reads the annotations of a workload. It returns nil when there are none, or none that can be read: what runs has
+// to be found out in another way then.
+func Recorded(annotations map[string]string) *scope.Workload {
+	workload := &scope.Workload{Template: &corev1ac.PodTemplateSpecApplyConfiguration{}}
+	if json.Unmarshal([]byte(annotations[scope.TemplateAnnotation]), workload.Template) != nil || workload.Template.Spec == nil ||
+		json.Unmarshal([]byte(annotations[scope.SpecAnnotation]), &workload.Spec) != nil {
+		return nil
+	}
+	return workload
+}
