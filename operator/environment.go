@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/example/memcached-operator/operator/scope"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
 // The environment variables with images. The prefix of the first tells OLM's tooling that the images have to be mirrored
@@ -52,8 +52,8 @@ func readEnvironment(variables []string) environment {
 // images returns what caches are made of. The error names the variable that is missing or wrong. An image of memcached
 // may be named by tag, for trying things out, but that is warned about: what a tag names can change, and then nodes of
 // one cache run different versions.
-func (e environment) images(logger logr.Logger) (scope.Images, error) {
-	images := scope.Images{Memcached: map[string]string{}, Agent: e[agentVariable]}
+func (e environment) images(logger logr.Logger) (inputs.Images, error) {
+	images := inputs.Images{Memcached: map[string]string{}, Agent: e[agentVariable]}
 	var versions []semver.Version
 	for _, variable := range slices.Sorted(maps.Keys(e)) {
 		suffix, found := strings.CutPrefix(variable, imagePrefix)
@@ -62,10 +62,10 @@ func (e environment) images(logger logr.Logger) (scope.Images, error) {
 		}
 		version, err := versionOf(suffix)
 		if err != nil {
-			return scope.Images{}, fmt.Errorf("the environment variable %s %w", variable, err)
+			return inputs.Images{}, fmt.Errorf("the environment variable %s %w", variable, err)
 		}
 		if err := e.checkImage(variable, "docker.io/library/memcached@sha256:<digest>"); err != nil {
-			return scope.Images{}, err
+			return inputs.Images{}, err
 		}
 		if _, err := name.NewDigest(e[variable]); err != nil {
 			logger.Info("The memcached image is not named by digest, so nodes may come to run different versions",
@@ -76,7 +76,7 @@ func (e environment) images(logger logr.Logger) (scope.Images, error) {
 	}
 	if _, set := e[agentVariable]; set {
 		if err := e.checkImage(agentVariable, "quay.io/example/memcached-operator@sha256:<digest>"); err != nil {
-			return scope.Images{}, err
+			return inputs.Images{}, err
 		}
 	}
 	var err error

@@ -24,9 +24,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/example/memcached-operator/operator/scope"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
-	"github.com/example/memcached-operator/operator/testing/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/manager"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
 func TestAnImageThatIsNotNamedByDigestIsWarnedAbout(t *testing.T) {
@@ -46,23 +47,23 @@ func TestImagesAreReadFromTheEnvironment(t *testing.T) {
 	const agent = "quay.io/example/memcached-operator:v0.3.0"
 	for name, test := range map[string]struct {
 		variables []string
-		want      scope.Images
+		want      inputs.Images
 	}{
 		"one version": {
 			variables: known,
-			want:      scope.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
+			want:      inputs.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
 		},
 		"without a default, the highest version": {
 			variables: []string{"RELATED_IMAGE_MEMCACHED_1_6_18=mc:18", "RELATED_IMAGE_MEMCACHED_1_10_0=mc:10", "RELATED_IMAGE_MEMCACHED_1_6_9=mc:9"},
-			want:      scope.Images{Memcached: map[string]string{"1.6.18": "mc:18", "1.10.0": "mc:10", "1.6.9": "mc:9"}, Default: "1.10.0"},
+			want:      inputs.Images{Memcached: map[string]string{"1.6.18": "mc:18", "1.10.0": "mc:10", "1.6.9": "mc:9"}, Default: "1.10.0"},
 		},
 		"the default that is set, and the agent": {
 			variables: []string{"RELATED_IMAGE_MEMCACHED_1_6_45=mc:45", "MEMCACHED_VERSION=1.6.18", "AGENT_IMAGE=" + agent, "RELATED_IMAGE_MEMCACHED_1_6_18=mc:18"},
-			want:      scope.Images{Memcached: map[string]string{"1.6.18": "mc:18", "1.6.45": "mc:45"}, Default: "1.6.18", Agent: agent},
+			want:      inputs.Images{Memcached: map[string]string{"1.6.18": "mc:18", "1.6.45": "mc:45"}, Default: "1.6.18", Agent: agent},
 		},
 		"images of others are left alone": {
 			variables: append([]string{"RELATED_IMAGE_NGINX=x", "RELATED_IMAGE_MEMCACHED=" + digest}, known...),
-			want:      scope.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
+			want:      inputs.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,11 +119,11 @@ func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	condition := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "op.v1"}}
-	health := operatortesting.FreeAddress(t)
-	mgr, err := wire(rest.CopyConfig(cluster.Config), options{
-		metricsAddress: "0", healthAddress: health, logger: logr.Discard(),
-		images:            scope.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
-		operatorCondition: client.ObjectKeyFromObject(condition),
+	health := testkit.FreeAddress(t)
+	mgr, err := manager.New(rest.CopyConfig(cluster.Config), manager.Options{
+		MetricsAddress: "0", HealthAddress: health, Logger: logr.Discard(), Metrics: ctrlmetrics.Registry,
+		Images:            inputs.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
+		OperatorCondition: client.ObjectKeyFromObject(condition),
 	})
 	if err != nil {
 		t.Fatal(err)

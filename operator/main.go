@@ -1,6 +1,6 @@
 // Command operator is the manager: one process that runs every controller of the memcached operator. Its second command,
-// agent, is what runs beside each memcached (package agent). This package reads flags and environment, and puts the parts
-// together; it knows nothing about caches.
+// agent, runs beside each memcached (package agent). This package reads flags and environment; package manager puts the
+// parts together.
 package main
 
 import (
@@ -11,13 +11,12 @@ import (
 	"io"
 	"os"
 
-	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/example/memcached-operator/operator/agent"
-	"github.com/example/memcached-operator/operator/scope"
+	"github.com/example/memcached-operator/operator/manager"
 )
 
 // agentCommand is the first argument that makes this program the agent instead of the manager.
@@ -26,18 +25,10 @@ const agentCommand = "agent"
 // version is set by the linker, for example -X main.version=0.1.0.
 var version = "devel"
 
-// options is what the manager can be told.
+// options are what the flags say.
 type options struct {
-	leaderElect    bool
-	metricsAddress string
-	healthAddress  string
-	showVersion    bool
-	images         scope.Images
-	namespace      string // Of the operator's pod; empty outside a pod.
-	logger         logr.Logger
-
-	// operatorCondition is where OLM is told whether the operator can be upgraded. Its name is empty outside OLM.
-	operatorCondition types.NamespacedName
+	manager.Options
+	showVersion bool
 }
 
 func main() {
@@ -63,24 +54,24 @@ func run(ctx context.Context, arguments, environ []string, stdout, stderr io.Wri
 		_, err := fmt.Fprintln(stdout, version)
 		return err
 	}
-	options.logger = setUpLogging(stderr)
+	options.Logger, options.Metrics = setUpLogging(stderr), metrics.Registry
 	variables := readEnvironment(environ)
-	if options.images, err = variables.images(options.logger); err != nil {
+	if options.Images, err = variables.images(options.Logger); err != nil {
 		return err
 	}
-	options.operatorCondition = variables.operatorCondition(namespaceFile, options.logger)
-	options.namespace = namespaceOf(namespaceFile)
+	options.OperatorCondition = variables.operatorCondition(namespaceFile, options.Logger)
+	options.Namespace = namespaceOf(namespaceFile)
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		return fmt.Errorf("no cluster to work on: run in a pod, or set KUBECONFIG: %w", err)
 	}
-	mgr, err := wire(config, options)
+	mgr, err := manager.New(config, options.Options)
 	if err != nil {
 		return err
 	}
-	options.logger.Info("Starting", "version", version, "memcachedImages", options.images.Memcached,
-		"memcachedVersion", options.images.Default, "agentImage", options.images.Agent)
+	options.Logger.Info("Starting", "version", version, "memcachedImages", options.Images.Memcached,
+		"memcachedVersion", options.Images.Default, "agentImage", options.Images.Agent)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the manager: %w", err)
 	}
@@ -92,11 +83,11 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	var options options
 	flags := flag.NewFlagSet("memcached-operator", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // Errors are printed once, by main, without the whole usage.
-	flags.BoolVar(&options.leaderElect, "leader-elect", false,
+	flags.BoolVar(&options.LeaderElection, "leader-elect", false,
 		"let one replica at a time do the work; for more than one replica, or rolling updates, inside a cluster")
-	flags.StringVar(&options.metricsAddress, "metrics-bind-address", ":8443",
+	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", ":8443",
 		"`address` that serves metrics over HTTPS; 0 turns it off")
-	flags.StringVar(&options.healthAddress, "health-probe-bind-address", ":8081",
+	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081",
 		"`address` that serves /healthz and /readyz; 0 turns it off")
 	flags.BoolVar(&options.showVersion, "version", false, "print the version and exit")
 	err := flags.Parse(arguments)
@@ -111,7 +102,7 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	case flags.NArg() > 0:
 		return options, fmt.Errorf("unexpected argument %q; --help lists all flags", flags.Arg(0))
 	}
-	if _, err := os.Stat(namespaceFile); options.leaderElect && err != nil {
+	if _, err := os.Stat(namespaceFile); options.LeaderElection && err != nil {
 		return options, errors.New("--leader-elect works only in a pod, whose namespace holds the Lease: leave it out")
 	}
 	return options, nil

@@ -22,8 +22,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	operatortesting "github.com/example/memcached-operator/operator/testing"
-	"github.com/example/memcached-operator/operator/testing/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 )
 
 // asOperator, set in the environment, makes this test binary behave like the operator's own.
@@ -129,7 +129,7 @@ func TestVersionAndHelpNeedNoCluster(t *testing.T) {
 // The whole manager, put together as it ships: it looks after caches and applications, answers probes, and shows metrics only over
 // HTTP/1.1 with TLS to those who may see them.
 func TestTheManagerWorks(t *testing.T) {
-	metricsAddress, healthAddress := operatortesting.FreeAddress(t), operatortesting.FreeAddress(t)
+	metricsAddress, healthAddress := testkit.FreeAddress(t), testkit.FreeAddress(t)
 	startProcess(t, "--metrics-bind-address", metricsAddress, "--health-probe-bind-address", healthAddress)
 	for _, probe := range []string{"healthz", "readyz"} {
 		cluster.Await(t, probe+" answers", func(context.Context) error {
@@ -140,11 +140,11 @@ func TestTheManagerWorks(t *testing.T) {
 
 	namespace := cluster.Namespace(t)
 	cluster.PlayKubernetes(t, namespace)
-	memcached := operatortesting.MakeMemcached("cache").Namespace(namespace).Size(1).Obj()
+	memcached := testkit.MakeMemcached("cache").Namespace(namespace).Size(1).Obj()
 	if err := cluster.Client.Create(t.Context(), memcached); err != nil {
 		t.Fatal(err)
 	}
-	application := operatortesting.MakeApplication("web").Namespace(namespace).Caches("cache").Obj()
+	application := testkit.MakeApplication("web").Namespace(namespace).Caches("cache").Obj()
 	if err := cluster.Client.Create(t.Context(), application); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/state"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/desired/memcached/pod"
+	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 )
 
 // Ports of the pods of a cache.

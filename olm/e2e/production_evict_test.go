@@ -17,7 +17,7 @@ import (
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/walk"
-	"github.com/example/memcached-operator/operator/pods"
+	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
 // A pod that is deleted comes back to its slot, with its names; the other slots are not touched.

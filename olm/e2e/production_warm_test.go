@@ -20,7 +20,7 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/readiness"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/pods"
+	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
 // What each slot holds when it is upgraded.

@@ -20,7 +20,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // start runs the agent and returns its address, and what ends it and waits for that.
@@ -32,7 +32,7 @@ func start(t *testing.T, arguments ...string) (url string, stop func()) {
 // startTo is start with a log to read. Of what is given twice, arguments count.
 func startTo(t *testing.T, log io.Writer, arguments ...string) (url string, stop func()) {
 	t.Helper()
-	address := operatortesting.FreeAddress(t)
+	address := testkit.FreeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -151,7 +151,7 @@ func TestAMemcachedThatLetsNobodyInIsAliveButNotReady(t *testing.T) {
 func TestNothingIsLeftWhenTheAgentEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Setenv("TMPDIR", t.TempDir())
-	url, stop := start(t, "--memcached", operatortesting.FreeAddress(t))
+	url, stop := start(t, "--memcached", testkit.FreeAddress(t))
 	answers(t, url+"/metrics", http.StatusOK, "memcached_up 0\n")
 	stop()
 	agenttesting.Await(t, "no goroutine is left", func() error {

@@ -15,7 +15,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/access"
 	"github.com/example/memcached-operator/operator/agent/connection"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // A container that ends is started again minutes later, and memcached has no metrics meanwhile.
@@ -37,7 +37,7 @@ func TestAnAgentThatStartsWithUnsoundFilesGoesOnWhenTheyAreMended(t *testing.T) 
 				volume := agenttesting.NewVolume(t, sound)
 				server := run.Start(t, append(volume.TLS(), "-Y", volume.File("users"))...)
 				volume.Replace(t, with(sound, test.broken))
-				log := operatortesting.NewLog(t)
+				log := testkit.NewLog(t)
 				url, _ := startTo(t, log, "--memcached", server.Address, "--process", server.Name, "--users-file", volume.File("users"),
 					"--tls-ca", volume.File("ca.crt"), "--tls-server-name", agenttesting.ServerName,
 					"--tls-certificate", volume.File("tls.crt"), "--tls-key", volume.File("tls.key"))
@@ -82,7 +82,7 @@ func with(files, others map[string]string) map[string]string {
 // The time of the test passes as fast as the agent looks.
 func TestAReasonIsLoggedOnceHoweverOftenTheAgentLooks(t *testing.T) {
 	users := filepath.Join(t.TempDir(), "users")
-	log := operatortesting.NewLog(t)
+	log := testkit.NewLog(t)
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{
 			options: options{users: users, reloadInterval: time.Second}, logger: slog.New(slog.NewTextHandler(log, nil)),

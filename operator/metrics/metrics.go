@@ -12,8 +12,8 @@ import (
 
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/controller/report"
-	"github.com/example/memcached-operator/operator/outcome"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/kube/report"
 )
 
 // scrapeTimeout is how long a scrape waits for the cache, which it only does while the operator starts.
@@ -51,7 +51,7 @@ func Register(registerer prometheus.Registerer, reader client.Reader) (*Metrics,
 
 // Reconciled counts a reconcile of an object of the given kind that ended with err.
 func (m *Metrics) Reconciled(kind string, err error) {
-	class, reason := outcome.Describe(err)
+	class, reason := reconcileerror.Describe(err)
 	m.outcomes.WithLabelValues(kind, string(class), reason).Inc()
 }
 

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/example/memcached-operator/operator/desired/meta"
+	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
 )
 
@@ -132,12 +132,12 @@ func (i *Installer) install(ctx context.Context, wanted *manifest.Object) error 
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(object.GroupVersionKind())
 	err = i.live.Get(ctx, client.ObjectKeyFromObject(object), found)
-	options := []client.ApplyOption{client.FieldOwner(meta.Manager)}
+	options := []client.ApplyOption{client.FieldOwner(owned.Manager)}
 	switch {
 	case apierrors.IsNotFound(err): // Without force: should somebody else create it now, the apply conflicts.
 	case err != nil:
 		return fmt.Errorf("read it: %w", err)
-	case found.Labels[meta.LabelManagedBy] != meta.Manager:
+	case found.Labels[owned.LabelManagedBy] != owned.Manager:
 		return errForeign
 	case !found.DeletionTimestamp.IsZero():
 		return nil

@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/desired/meta"
+	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
-	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
 func TestObjectsAppearWhenTheirKindsDo(t *testing.T) {
@@ -134,7 +134,7 @@ func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 	}
 	cluster.Await(t, "the name is used now that it is free", func(ctx context.Context) error {
 		object, err := s.get(ctx, s.wanted()[2])
-		if err == nil && object.GetLabels()[meta.LabelManagedBy] != meta.Manager {
+		if err == nil && object.GetLabels()[owned.LabelManagedBy] != owned.Manager {
 			err = fmt.Errorf("labels are %v", object.GetLabels())
 		}
 		return err
@@ -190,21 +190,21 @@ func TestOutsideAPodNothingRuns(t *testing.T) {
 func TestTheAPIServerAddsNothingToTheServiceMonitorOfACache(t *testing.T) {
 	kinds(t, true)
 	namespace := cluster.Namespace(t)
-	memcached := operatortesting.MakeMemcached("sessions").Namespace(namespace).Size(1).Obj()
+	memcached := testkit.MakeMemcached("sessions").Namespace(namespace).Size(1).Obj()
 	if err := cluster.Client.Create(t.Context(), memcached); err != nil {
 		t.Fatal(err)
 	}
-	id := meta.Identity{Name: "memcached", Instance: "sessions", Component: "cache"}
+	id := owned.Identity{Name: "memcached", Instance: "sessions", Component: "cache"}
 	wanted, err := manifest.ServiceMonitor(manifest.Cache{
 		Name: "sessions", Namespace: namespace, Labels: id.Labels(), Selector: id.Selector(),
-		Owner: meta.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind)),
+		Owner: owned.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind)),
 	}).Unstructured()
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := wanted.DeepCopy()
 	cluster.Await(t, "the ServiceMonitor is applied", func(ctx context.Context) error {
-		err := cluster.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(found), client.FieldOwner(meta.Manager))
+		err := cluster.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(found), client.FieldOwner(owned.Manager))
 		if apierrors.IsNotFound(err) {
 			return err // The kind is new.
 		}

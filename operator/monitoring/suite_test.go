@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
-	"github.com/example/memcached-operator/operator/testing/cluster"
 )
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
@@ -66,13 +66,13 @@ func kinds(t *testing.T, wanted bool) {
 type story struct {
 	*testing.T
 	namespace string
-	log       *operatortesting.Log
+	log       *testkit.Log
 	requests  cluster.Traffic
 }
 
 func newStory(t *testing.T) *story {
 	t.Helper()
-	return &story{T: t, namespace: cluster.Namespace(t), log: operatortesting.NewLog(t)}
+	return &story{T: t, namespace: cluster.Namespace(t), log: testkit.NewLog(t)}
 }
 
 // account is the operator's own.

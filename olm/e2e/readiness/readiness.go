@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/operator/pods"
+	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
 // Span is a time in which a pod was there and not ready.

@@ -18,7 +18,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/bridge"
 	"github.com/example/memcached-operator/operator/agent/connection"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // serve runs a bridge to what listens at address until stop is called, which waits for its end.
@@ -92,7 +92,7 @@ func TestClientsNeedNeitherTLSNorAPassword(t *testing.T) {
 }
 
 func TestAClientOfNobodyIsHungUpOn(t *testing.T) {
-	address, stop := serve(t, connection.New(operatortesting.FreeAddress(t), &access.Certificates{}, &access.Users{}))
+	address, stop := serve(t, connection.New(testkit.FreeAddress(t), &access.Certificates{}, &access.Users{}))
 	defer stop()
 	client, err := net.Dial("unix", address)
 	if err != nil {

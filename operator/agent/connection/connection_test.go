@@ -14,7 +14,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/access"
 	"github.com/example/memcached-operator/operator/agent/connection"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // dialer returns a Dialer that uses what is in the volume now.
@@ -206,7 +206,7 @@ func TestWhoIsAliveAnswers(t *testing.T) {
 			}
 		})
 	}
-	nobody := dialer(t, operatortesting.FreeAddress(t), access.CertificateFiles{}, "")
+	nobody := dialer(t, testkit.FreeAddress(t), access.CertificateFiles{}, "")
 	if err := nobody.Alive(limited(t)); err == nil {
 		t.Error("nobody is alive")
 	}

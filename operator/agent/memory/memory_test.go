@@ -15,7 +15,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/connection"
 	"github.com/example/memcached-operator/operator/agent/memory"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // story is a memcached, and a loop that looks after its memory.
@@ -24,13 +24,13 @@ type story struct {
 	dialer *connection.Dialer
 	loop   *memory.Loop
 	file   string
-	log    *operatortesting.Log
+	log    *testkit.Log
 }
 
 func tell(t *testing.T, run agenttesting.Runner, arguments ...string) *story {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cache-memory")
-	s := &story{server: run.Start(t, arguments...), file: file, log: operatortesting.NewLog(t)}
+	s := &story{server: run.Start(t, arguments...), file: file, log: testkit.NewLog(t)}
 	s.dialer = connection.New(s.server.Address, &access.Certificates{}, &access.Users{})
 	s.loop = &memory.Loop{File: s.file, Dialer: s.dialer, Interval: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(s.log, nil))}
 	agenttesting.Background(t, s.loop.Run)

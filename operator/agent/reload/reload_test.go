@@ -11,7 +11,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/connection"
 	"github.com/example/memcached-operator/operator/agent/reload"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // open returns a connection and a check that it still works.
@@ -48,7 +48,7 @@ func TestCertificatesAreReplacedWithoutADroppedConnection(t *testing.T) {
 func TestCertificatesAreReloadedOverPlainText(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		s := tell(t, run)
-		plain := operatortesting.FreeAddress(t)
+		plain := testkit.FreeAddress(t)
 		s.server.Stop(syscall.SIGTERM)
 		s.server = run.Start(t, append(s.volume.TLS(), "-Y", s.volume.File("users"), "-l", "notls:"+plain)...)
 		s.loop.Certificates.CA, s.loop.Certificates.ServerName = "", ""

@@ -20,7 +20,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/process"
 	"github.com/example/memcached-operator/operator/agent/reload"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // story is a memcached with TLS and users, and a loop that looks after it.
@@ -33,7 +33,7 @@ type story struct {
 	dialer    *connection.Dialer
 	loop      *reload.Loop
 	registry  *prometheus.Registry
-	log       *operatortesting.Log
+	log       *testkit.Log
 	deaf      atomic.Bool         // While it is true, memcached cannot be signalled.
 	reloads   map[reload.What]int // That have to have succeeded before all is settled.
 }
@@ -41,7 +41,7 @@ type story struct {
 func tell(t testing.TB, run agenttesting.Runner) *story {
 	t.Helper()
 	s := &story{
-		run: run, registry: prometheus.NewRegistry(), log: operatortesting.NewLog(t),
+		run: run, registry: prometheus.NewRegistry(), log: testkit.NewLog(t),
 		reloads: map[reload.What]int{reload.Certificates: 1, reload.Users: 1},
 	}
 	s.authority = agenttesting.NewAuthority(t)

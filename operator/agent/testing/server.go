@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // patience is how long tests wait for what takes milliseconds, or a tick of memcached's clock.
@@ -64,7 +64,7 @@ func (r Runner) Program(t testing.TB) string {
 // Start starts memcached with further arguments and waits until it listens.
 func (r Runner) Start(t testing.TB, arguments ...string) *Server {
 	t.Helper()
-	s := &Server{Address: operatortesting.FreeAddress(t), Name: fmt.Sprintf("mc%d-%d", os.Getpid(), count.Add(1)), environment: r.Environment}
+	s := &Server{Address: testkit.FreeAddress(t), Name: fmt.Sprintf("mc%d-%d", os.Getpid(), count.Add(1)), environment: r.Environment}
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {
 		t.Fatal(err)

@@ -13,29 +13,28 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/desired/meta"
-	"github.com/example/memcached-operator/operator/scope"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
+	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-var _ scope.Configuration = (*Object)(nil)
+var _ owned.Configuration = (*Object)(nil)
 
 func cacheObject() *Object {
-	memcached := operatortesting.MakeMemcached("sessions").Namespace("shop").Obj()
+	memcached := testkit.MakeMemcached("sessions").Namespace("shop").Obj()
 	memcached.UID = "uid-of-the-cache"
-	id := meta.Identity{Name: "memcached", Instance: "sessions", Component: "cache"}
+	id := owned.Identity{Name: "memcached", Instance: "sessions", Component: "cache"}
 	return ServiceMonitor(Cache{
 		Name: "sessions", Namespace: "shop", Labels: id.Labels(), Selector: id.Selector(),
-		UserLabels: map[string]string{"release": "prometheus", meta.LabelManagedBy: "somebody-else"},
-		Owner:      meta.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind)),
+		UserLabels: map[string]string{"release": "prometheus", owned.LabelManagedBy: "somebody-else"},
+		Owner:      owned.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind)),
 	})
 }
 
 func TestTheServiceMonitorOfACache(t *testing.T) {
 	object := cacheObject()
-	operatortesting.Golden(t, "servicemonitor", object)
-	want := scope.Reference{GroupVersionKind: ServiceMonitorKind, Namespace: "shop", Name: "sessions"}
-	if got := scope.ReferenceTo(object); got != want {
+	testkit.Golden(t, "servicemonitor", object)
+	want := owned.Reference{GroupVersionKind: ServiceMonitorKind, Namespace: "shop", Name: "sessions"}
+	if got := owned.ReferenceTo(object); got != want {
 		t.Errorf("the reference is %+v, want %+v", got, want)
 	}
 }
@@ -80,7 +79,7 @@ func TestTheOperatorsObjects(t *testing.T) {
 		// What is in files of its own is checked there.
 		shorten(t, object, string(alerts), "spec", "groups")
 		shorten(t, object, dashboard, "data", "memcached.json")
-		operatortesting.Golden(t, "operator-"+object.GetKind(), map[string]any{"for": fmt.Sprint(w.For), "object": object.Object})
+		testkit.Golden(t, "operator-"+object.GetKind(), map[string]any{"for": fmt.Sprint(w.For), "object": object.Object})
 	}
 }
 

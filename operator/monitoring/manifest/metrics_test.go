@@ -22,8 +22,8 @@ import (
 	"github.com/example/memcached-operator/operator/agent"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/metrics"
-	operatortesting "github.com/example/memcached-operator/operator/testing"
 )
 
 // known are the labels of each metric.
@@ -133,7 +133,7 @@ func ofAgent(t *testing.T, memcached agenttesting.Runner) string {
 	files["users"] = "user:password\n"
 	volume := agenttesting.NewVolume(t, files)
 	server := memcached.Start(t, append(volume.TLS(), "-Y", volume.File("users"))...)
-	address := operatortesting.FreeAddress(t)
+	address := testkit.FreeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

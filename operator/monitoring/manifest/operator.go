@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/example/memcached-operator/operator/desired/meta"
+	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
 // The names of the operator's objects. They are never changed, or the old ones would stay beside the new ones.
@@ -74,7 +74,7 @@ func Operator(namespace string) ([]Wanted, error) {
 
 // labels returns those of all of the operator's objects, and pairs of a key and a value.
 func labels(pairs ...string) map[string]string {
-	all := map[string]string{meta.LabelName: meta.Manager, meta.LabelComponent: "monitoring", meta.LabelManagedBy: meta.Manager}
+	all := map[string]string{owned.LabelName: owned.Manager, owned.LabelComponent: "monitoring", owned.LabelManagedBy: owned.Manager}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		all[pairs[i]] = pairs[i+1]
 	}
@@ -87,7 +87,7 @@ func labels(pairs ...string) map[string]string {
 func operatorMonitor(namespace string) *Object {
 	return newObject(monitoringVersion, ServiceMonitorKind.Kind, namespace, monitorName, labels()).with("spec", map[string]any{
 		"selector": map[string]any{"matchLabels": map[string]string{
-			meta.LabelName: meta.Manager, "control-plane": "controller-manager",
+			owned.LabelName: owned.Manager, "control-plane": "controller-manager",
 		}},
 		"endpoints": []any{map[string]any{
 			"port": "https", "scheme": "https",

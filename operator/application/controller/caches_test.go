@@ -1,0 +1,129 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+)
+
+func keyOf(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }
+
+// The whole way: the application first, then its cache, then the cache is gone again. Its pods stay the same.
+func TestACacheMayComeAfterTheApplicationAndGo(t *testing.T) {
+	s := newStory(t)
+	object := s.create(web().Replicas(2).Caches("sessions"))
+	found, message := s.awaitReason(object, v1alpha1.ReasonCacheNotFound)
+	if want := "Memcached sessions is not found in namespace " + s.Namespace +
+		": create it, or remove it from spec.caches; the pods run without"; message != want {
+		t.Errorf("the message is %q, want %q", message, want)
+	}
+	s.AwaitEvent(v1alpha1.ReasonCacheNotFound, "Memcached sessions is not found")
+	s.Await("its pods run without", func(ctx context.Context) error {
+		now, err := get[v1alpha1.Application](ctx, s, "web")
+		if err == nil && (now.Status.ReadyReplicas != 2 || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionAvailable)) {
+			return fmt.Errorf("status is %+v", now.Status)
+		}
+		return err
+	})
+	if found.Status.ObservedGeneration != found.Generation {
+		t.Errorf("observedGeneration is %d", found.Status.ObservedGeneration)
+	}
+	before := s.podsOf("web")
+	created := time.Now()
+	s.createCache("sessions")
+	s.awaitReady("web", 2)
+	if took := time.Since(created); took > soon {
+		t.Errorf("it took %s after the cache was created", took)
+	}
+	mustGet[corev1.Secret](s, "sessions-binding")
+	if err := cluster.Client.Delete(t.Context(), memcachedNamed(s, "sessions")); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitReason(object, v1alpha1.ReasonCacheNotFound)
+	if after := s.podsOf("web"); !slices.Equal(before, after) {
+		t.Errorf("pods %v became %v", before, after)
+	}
+}
+
+func (s *story) podsOf(name string) []string {
+	s.Helper()
+	pods, err := s.PodNames(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return slices.DeleteFunc(pods, func(pod string) bool { return !strings.HasPrefix(pod, name+"-") })
+}
+
+// A cache that cannot publish its address, here because its Service's name is taken, is told apart from one that does
+// not exist.
+func TestACacheThatIsNotBoundIsWaitedFor(t *testing.T) {
+	s := newStory(t)
+	service := named[corev1.Service](s, "sessions-nodes")
+	service.Spec.Ports = []corev1.ServicePort{{Port: 80}}
+	if err := cluster.Client.Create(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	s.createCache("sessions")
+	s.Await("the cache cannot be bound", func(ctx context.Context) error {
+		cache := memcachedNamed(s, "sessions")
+		if err := cluster.Client.Get(ctx, keyOf(cache), cache); err != nil {
+			return err
+		}
+		if !meta.IsStatusConditionTrue(cache.Status.Conditions, v1alpha1.ConditionDegraded) {
+			return errors.New("not degraded")
+		}
+		return nil
+	})
+	object := s.create(web().Caches("sessions"))
+	_, message := s.awaitReason(object, v1alpha1.ReasonCacheNotBound)
+	if want := "Memcached sessions is without status.binding yet: kubectl describe memcached sessions says why"; message != want {
+		t.Errorf("the message is %q, want %q", message, want)
+	}
+	if err := cluster.Client.Delete(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	s.Edit(memcachedNamed(s, "sessions"), `{"spec":{"size":2}}`) // Otherwise it is looked at within a minute.
+	s.awaitReady("web", 1)
+}
+
+// What the pods get to know is fixed by the names of the caches.
+func TestPodsKnowTheirCaches(t *testing.T) {
+	s := newStory(t)
+	s.create(web().Caches("sessions", "pages"))
+	s.createCache("sessions")
+	s.createCache("pages")
+	s.awaitReady("web", 1)
+	spec := mustGet[appsv1.Deployment](s, "web").Spec.Template.Spec
+	want := fmt.Sprintf("sessions-nodes.%[1]s.svc:11211,pages-nodes.%[1]s.svc:11211", s.Namespace)
+	if variable := spec.Containers[0].Env[0]; variable.Name != "MEMCACHED_SERVERS" || variable.Value != want {
+		t.Errorf("the variable is %+v, want %s", variable, want)
+	}
+	for i, cache := range []string{"sessions", "pages"} {
+		binding := mustGet[corev1.Secret](s, cache+"-binding")
+		volume, mount := spec.Volumes[i], spec.Containers[0].VolumeMounts[i]
+		if volume.Name != mount.Name || volume.Secret.SecretName != binding.Name || mount.MountPath != "/bindings/"+cache {
+			t.Errorf("%s is mounted as %+v from %+v", cache, mount, volume)
+		}
+		if address := fmt.Sprintf("%s:%s", binding.Data["host"], binding.Data["port"]); !strings.Contains(want, address) {
+			t.Errorf("the binding of %s says %s", cache, address)
+		}
+	}
+	s.Edit(s.application("web"), `{"spec":{"caches":null}}`)
+	s.awaitReady("web", 1)
+	spec = mustGet[appsv1.Deployment](s, "web").Spec.Template.Spec
+	if len(spec.Volumes)+len(spec.Containers[0].Env)+len(spec.Containers[0].VolumeMounts) > 0 {
+		t.Errorf("without caches the pod is %+v", spec)
+	}
+}

@@ -1,0 +1,170 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+)
+
+// claim returns an Application that wants a host. Those that are created in the same second are ordered by name.
+func claim(name, host, path string) *testkit.Application {
+	return testkit.MakeApplication(name).Ingress(host, path, "nginx")
+}
+
+func (s *story) assertNoIngress(name string) {
+	s.Helper()
+	if _, err := get[networkingv1.Ingress](s.Context(), s, name); !apierrors.IsNotFound(err) {
+		s.Errorf("the Ingress of %s is there: %v", name, err)
+	}
+}
+
+// awaitRunning waits until all of an Application of one replica runs but its Ingress, so that nothing that happens to it
+// later is noticed only because its pods are news.
+func (s *story) awaitRunning(name string) {
+	s.Helper()
+	s.Await("all of "+name+" runs but its Ingress", func(ctx context.Context) error {
+		now, err := get[v1alpha1.Application](ctx, s, name)
+		if err == nil && (now.Status.ReadyReplicas != 1 || now.Status.URL != "http://"+name+"."+s.Namespace+".svc:8080" ||
+			!meta.IsStatusConditionFalse(now.Status.Conditions, v1alpha1.ConditionProgressing) ||
+			!meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionDegraded)) {
+			return fmt.Errorf("status is %+v", now.Status)
+		}
+		return err
+	})
+}
+
+func TestTheOlderApplicationKeepsItsAddress(t *testing.T) {
+	s := newStory(t)
+	host := s.Namespace + ".example.com" // Addresses are the whole cluster's, and tests run side by side.
+	s.create(claim("a-first", host, "/"))
+	before := s.awaitReady("a-first", 1)
+	second := s.create(claim("b-second", host, ""))
+	found, message := s.awaitReason(second, v1alpha1.ReasonHostConflict)
+	if want := "Host " + host + " with path / belongs to Application a-first, which is older, so there is no Ingress; " +
+		"choose another host or path, or let the other one go"; message != want {
+		t.Errorf("the message is %q, want %q", message, want)
+	}
+	s.AwaitEvent(v1alpha1.ReasonHostConflict, "belongs to Application a-first")
+	s.awaitRunning("b-second")
+	if found.Status.ObservedGeneration != found.Generation {
+		t.Errorf("observedGeneration is %d", found.Status.ObservedGeneration)
+	}
+	s.assertNoIngress("b-second")
+	if after := s.awaitReady("a-first", 1); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the older one was disturbed: %+v", after.Status)
+	}
+}
+
+func TestAHostConflictHeals(t *testing.T) {
+	for name, mend := range map[string]func(*story, *v1alpha1.Application){
+		"when the older one is deleted": func(s *story, first *v1alpha1.Application) {
+			if err := cluster.Client.Delete(s.Context(), first); err != nil {
+				s.Fatal(err)
+			}
+		},
+		"when the older one takes another host": func(s *story, first *v1alpha1.Application) {
+			s.Edit(first, `{"spec":{"ingress":{"host":"elsewhere.`+first.Spec.Ingress.Host+`"}}}`)
+		},
+		"when the older one gives up its ingress": func(s *story, first *v1alpha1.Application) {
+			s.Edit(first, `{"spec":{"ingress":null}}`)
+		},
+		"when the younger one takes another path": func(s *story, _ *v1alpha1.Application) {
+			s.Edit(s.application("b-second"), `{"spec":{"ingress":{"path":"/other"}}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			host := s.Namespace + ".example.com"
+			first := s.create(claim("a-first", host, "/"))
+			s.awaitReady("a-first", 1)
+			s.create(claim("b-second", host, "/"))
+			s.awaitRunning("b-second")
+			mend(s, first)
+			mended := time.Now()
+			ready := s.awaitReady("b-second", 1)
+			if took := time.Since(mended); took > soon {
+				t.Errorf("it took %s", took)
+			}
+			if !strings.HasPrefix(ready.Status.URL, "http://"+host+"/") {
+				t.Errorf("the URL is %q", ready.Status.URL)
+			}
+			mustGet[networkingv1.Ingress](s, "b-second")
+		})
+	}
+}
+
+// An Application that moves to an address which an older one has loses its own Ingress; one that moves to an address
+// of a younger one takes it away, because it is the older.
+func TestAnAddressThatIsTakenLaterBelongsToTheOldest(t *testing.T) {
+	s := newStory(t)
+	host := s.Namespace + ".example.com"
+	s.create(claim("a-first", "a."+host, "/"))
+	second := s.create(claim("b-second", host, "/"))
+	s.awaitReady("a-first", 1)
+	s.awaitReady("b-second", 1)
+	s.Edit(s.application("a-first"), `{"spec":{"ingress":{"host":"`+host+`"}}}`)
+	edited := time.Now()
+	s.awaitReason(second, v1alpha1.ReasonHostConflict)
+	if took := time.Since(edited); took > soon {
+		t.Errorf("it took %s", took)
+	}
+	s.assertNoIngress("b-second")
+	s.awaitReady("a-first", 1)
+}
+
+func TestOtherAddressesAreNoConflict(t *testing.T) {
+	s := newStory(t)
+	host := s.Namespace + ".example.com"
+	s.create(claim("a", host, "/"))
+	s.create(claim("b", host, "/shop"))
+	s.create(claim("c", "*."+host, "/"))
+	for _, name := range []string{"a", "b", "c"} {
+		s.awaitReady(name, 1)
+	}
+}
+
+// Who holds an address in another namespace is not told.
+func TestAConflictWithAnotherNamespaceNamesNobody(t *testing.T) {
+	other := cluster.Namespace(t)
+	s := newStory(t, other)
+	cluster.PlayKubernetes(t, other)
+	host := s.Namespace + ".example.com"
+	first := s.create(claim("holder", host, "/").Namespace(other))
+	s.Await("the first one has an Ingress", func(ctx context.Context) error {
+		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "holder"}}
+		return cluster.Client.Get(ctx, keyOf(ingress), ingress)
+	})
+	awaitLaterSecond(t, first)
+	second := s.create(claim("a", host, "/"))
+	_, message := s.awaitReason(second, v1alpha1.ReasonHostConflict)
+	if !strings.Contains(message, "an Application of another namespace") || strings.Contains(message, other) || strings.Contains(message, "holder") {
+		t.Errorf("the message is %q", message)
+	}
+	if err := cluster.Client.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitReady("a", 1)
+}
+
+// awaitLaterSecond waits until an object that is created now is younger than the given one: times of creation are whole
+// seconds of the API server's clock.
+func awaitLaterSecond(t *testing.T, object *v1alpha1.Application) {
+	t.Helper()
+	cluster.Await(t, "the next second", func(context.Context) error {
+		if time.Since(object.CreationTimestamp.Time) <= time.Second {
+			return fmt.Errorf("it is %s", time.Now())
+		}
+		return nil
+	})
+}

@@ -1,0 +1,95 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/application/desired"
+)
+
+// The fields that Applications are looked up by.
+const (
+	addressField = "spec.ingress.address"
+	cacheField   = "spec.caches.name"
+)
+
+// IndexApplications makes the caches able to answer what this package asks about Applications.
+func IndexApplications(ctx context.Context, indexer client.FieldIndexer) error {
+	for field, values := range map[string]func(*v1alpha1.Application) []string{
+		addressField: func(a *v1alpha1.Application) []string {
+			if address := desired.Address(a); address != "" {
+				return []string{address}
+			}
+			return nil
+		},
+		cacheField: func(a *v1alpha1.Application) []string {
+			var names []string
+			for _, cache := range a.Spec.Caches {
+				names = append(names, cache.Name)
+			}
+			return names
+		},
+	} {
+		extract := func(object client.Object) []string {
+			if application, ok := object.(*v1alpha1.Application); ok {
+				return values(application)
+			}
+			return nil
+		}
+		if err := indexer.IndexField(ctx, &v1alpha1.Application{}, field, extract); err != nil {
+			return fmt.Errorf("index Applications by %s: %w", field, err)
+		}
+	}
+	return nil
+}
+
+// ApplicationInputs returns what the desired state of an Application is computed from.
+func ApplicationInputs(
+	ctx context.Context, reader client.Reader, application *v1alpha1.Application,
+) (desired.Inputs, error) {
+	in := desired.Inputs{Application: application}
+	for _, named := range application.Spec.Caches {
+		cache := cachev1alpha1.Memcached{}
+		err := reader.Get(ctx, types.NamespacedName{Namespace: application.Namespace, Name: named.Name}, &cache)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return in, fmt.Errorf("read Memcached %s/%s: %w", application.Namespace, named.Name, err)
+		case err == nil:
+			in.Caches = append(in.Caches, cache)
+		}
+	}
+	var err error
+	in.Claimants, err = Claimants(ctx, reader, application)
+	return in, err
+}
+
+// Claimants returns the other Applications, of any namespace, that want the address which the given one wants.
+func Claimants(ctx context.Context, reader client.Reader, application *v1alpha1.Application) ([]v1alpha1.Application, error) {
+	address := desired.Address(application)
+	if address == "" {
+		return nil, nil
+	}
+	found := &v1alpha1.ApplicationList{}
+	if err := reader.List(ctx, found, client.MatchingFields{addressField: address}); err != nil {
+		return nil, fmt.Errorf("list the Applications with the address %s: %w", address, err)
+	}
+	return slices.DeleteFunc(found.Items, func(other v1alpha1.Application) bool {
+		return other.Namespace == application.Namespace && other.Name == application.Name
+	}), nil
+}
+
+// UsersOf returns the Applications that name a cache.
+func UsersOf(ctx context.Context, reader client.Reader, cache client.Object) ([]v1alpha1.Application, error) {
+	found := &v1alpha1.ApplicationList{}
+	err := reader.List(ctx, found, client.InNamespace(cache.GetNamespace()), client.MatchingFields{cacheField: cache.GetName()})
+	if err != nil {
+		return nil, fmt.Errorf("list the Applications that use %s/%s: %w", cache.GetNamespace(), cache.GetName(), err)
+	}
+	return found.Items, nil
+}

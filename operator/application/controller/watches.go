@@ -1,0 +1,96 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/application/desired"
+	"github.com/example/memcached-operator/operator/kube/watch"
+)
+
+// SetUp adds the controller to a manager.
+func (r *Reconciler) SetUp(mgr manager.Manager) error {
+	if err := IndexApplications(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("set up the controller of Application: %w", err)
+	}
+	owner := watch.OwnerIn(desired.ApplicationName)
+	err := builder.ControllerManagedBy(mgr).
+		Named("application").
+		WithOptions(controller.Options{MaxConcurrentReconciles: watch.Concurrency}).
+		Watches(&v1alpha1.Application{}, watch.Handler(itselfAndClaimants(mgr.GetCache()), watch.Owner)).
+		Watches(&cachev1alpha1.Memcached{}, watch.Handler(users(mgr.GetCache()), cacheChange)).
+		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).
+		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).
+		Watches(&networkingv1.Ingress{}, watch.Handler(owner, watch.Child)).
+		Watches(&policyv1.PodDisruptionBudget{}, watch.Handler(owner, watch.Child)).
+		Watches(&corev1.Pod{}, watch.Handler(owner, watch.Pod)).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the controller of Application: %w", err)
+	}
+	return nil
+}
+
+// itselfAndClaimants returns the Application that has changed, and those that want the same address: one of them may
+// get it now, or lose it.
+func itselfAndClaimants(reader client.Reader) watch.Concerned {
+	return func(object client.Object) []types.NamespacedName {
+		names := watch.Itself(object)
+		application, ok := object.(*v1alpha1.Application)
+		if !ok {
+			return names
+		}
+		claimants, err := Claimants(context.Background(), reader, application)
+		return append(names, namesOf(claimants, err)...)
+	}
+}
+
+// users returns the Applications that name the cache that has changed.
+func users(reader client.Reader) watch.Concerned {
+	return func(object client.Object) []types.NamespacedName {
+		return namesOf(UsersOf(context.Background(), reader, object))
+	}
+}
+
+// namesOf returns the names of Applications that were read from the operator's cache, which can only fail while the
+// operator stops.
+func namesOf(applications []v1alpha1.Application, err error) []types.NamespacedName {
+	if err != nil {
+		log.Log.Info("A change may be noticed late", "reason", err.Error())
+		return nil
+	}
+	var names []types.NamespacedName
+	for i := range applications {
+		names = append(names, client.ObjectKeyFromObject(&applications[i]))
+	}
+	return names
+}
+
+// cacheChange: a cache that is gone or says anew how to connect to it is urgent. A new one has yet to say it, and most
+// often does so at once: until then there is nothing to tell.
+func cacheChange(before, now client.Object) time.Duration {
+	if now == nil {
+		return 0
+	}
+	a, okA := before.(*cachev1alpha1.Memcached)
+	b, okB := now.(*cachev1alpha1.Memcached)
+	if okA && okB && !equality.Semantic.DeepEqual(a.Status.Binding, b.Status.Binding) {
+		return 0
+	}
+	return watch.Settle
+}

@@ -1,0 +1,18 @@
+package desired
+
+import (
+	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+)
+
+// ApplicationInputs is everything the desired state of an Application is computed from.
+type Inputs struct {
+	// Application is the object as the user wrote it. It is never changed.
+	Application *appv1alpha1.Application
+
+	// Claimants are the other Applications, of any namespace, whose ingress has the same address.
+	Claimants []appv1alpha1.Application
+
+	// Caches are those of the named Memcacheds that exist, in the order of the spec.
+	Caches []v1alpha1.Memcached
+}

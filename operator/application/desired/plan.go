@@ -1,0 +1,57 @@
+package desired
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/owned"
+)
+
+// ApplicationName is the value of the label app.kubernetes.io/name on everything that belongs to an Application.
+const ApplicationName = "application"
+
+// Plan returns everything that an Application needs, and what it must not have. All objects bear its name.
+func Plan(in Inputs) owned.Plan {
+	plan := owned.Plan{Present: []owned.Configuration{deployment(in), service(in)}}
+	if in.Application.Spec.Ingress != nil && Holder(in) == nil {
+		plan.Present = append(plan.Present, ingress(in))
+	} else {
+		plan.Absent = append(plan.Absent, reference(in, networkingv1.SchemeGroupVersion.WithKind("Ingress")))
+	}
+	if Replicas(in.Application) >= disruptible {
+		plan.Present = append(plan.Present, disruptionBudget(in))
+	} else {
+		plan.Absent = append(plan.Absent, reference(in, policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")))
+	}
+	return plan
+}
+
+// Identity returns what the labels of an Application's objects are made of.
+func Identity(application *v1alpha1.Application) owned.Identity {
+	return owned.Identity{Name: ApplicationName, Instance: application.Name, Component: "web"}
+}
+
+// Replicas returns the number of pods that are wanted.
+func Replicas(application *v1alpha1.Application) int32 {
+	return ptr.Deref(application.Spec.Replicas, 1)
+}
+
+// Port returns the TCP port that the application listens on.
+func Port(application *v1alpha1.Application) int32 {
+	if application.Spec.Port == 0 {
+		return defaultPort
+	}
+	return application.Spec.Port
+}
+
+func owner(in Inputs) *metav1ac.OwnerReferenceApplyConfiguration {
+	return owned.OwnerReference(in.Application, v1alpha1.GroupVersion.WithKind(v1alpha1.ApplicationKind))
+}
+
+func reference(in Inputs, gvk schema.GroupVersionKind) owned.Reference {
+	return owned.Reference{GroupVersionKind: gvk, Namespace: in.Application.Namespace, Name: in.Application.Name}
+}

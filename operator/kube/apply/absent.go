@@ -1,0 +1,51 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+)
+
+// absent deletes the object that reference names if it belongs to owner. Anything else of that name is none of our
+// business.
+func (a *Applier) absent(ctx context.Context, owner client.Object, reference owned.Reference, result *Result) error {
+	object, err := a.empty(reference)
+	if err != nil {
+		return err
+	}
+	key := client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
+	if err := a.cached.Get(ctx, key, object); err != nil {
+		if apierrors.IsNotFound(err) || a.kindIsGone(reference, err) {
+			return nil
+		}
+		return fmt.Errorf("read %s %s: %w", reference.Kind, key, err)
+	}
+	if !metav1.IsControlledBy(object, owner) || !object.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	if err := a.confirm(ctx, owner); err != nil {
+		return err
+	}
+	// Delete exactly what was looked at: not its successor of the same name, nor a version somebody has just changed.
+	err = a.writer.Delete(ctx, object, client.Preconditions{
+		UID:             ptr.To(object.GetUID()),
+		ResourceVersion: ptr.To(object.GetResourceVersion()),
+	}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsConflict(err):
+		return reconcileerror.Stale(fmt.Errorf("delete %s %s: %w", reference.Kind, key, err))
+	case err != nil:
+		return fmt.Errorf("delete %s %s: %w", reference.Kind, key, err)
+	}
+	result.Changes = append(result.Changes, Change{Action: Deleted, Object: reference})
+	return nil
+}

@@ -1,0 +1,312 @@
+package apply_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/kube/apply"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/memcached/desired"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/monitoring/manifest"
+)
+
+func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
+
+func plan(owner *v1alpha1.Memcached) owned.Plan {
+	plan, _ := desired.MakePlan(inputs.Inputs{Memcached: owner, Images: inputs.Images{
+		Memcached: map[string]string{"1.6.18": "example.com/memcached:1"}, Default: "1.6.18",
+	}})
+	return plan.Plan // The spec of a test is sound.
+}
+
+// live returns an applier that sees everything as it is now.
+func live() *apply.Applier {
+	return apply.New(cluster.Client, cluster.Client, cluster.Client, cluster.Scheme)
+}
+
+// seeing returns an applier whose cache holds just the given object, or nothing.
+func seeing(object *appsv1.Deployment) *apply.Applier {
+	return apply.New(frozen{object: object}, cluster.Client, cluster.Client, cluster.Scheme)
+}
+
+// frozen is a cache that stopped following the API server.
+type frozen struct {
+	client.Reader
+	object *appsv1.Deployment
+}
+
+func (f frozen) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if f.object == nil {
+		return apierrors.NewNotFound(appsv1.Resource("deployments"), key.Name)
+	}
+	f.object.DeepCopyInto(into.(*appsv1.Deployment))
+	return nil
+}
+
+// newOwner creates a Memcached of size 3 in a namespace of its own.
+func newOwner(t *testing.T) *v1alpha1.Memcached {
+	t.Helper()
+	owner := testkit.MakeMemcached("cache").Namespace(cluster.Namespace(t)).Size(3).Obj()
+	if err := cluster.Client.Create(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	return owner
+}
+
+// mustApply applies and returns what was done.
+func mustApply(t *testing.T, applier *apply.Applier, owner *v1alpha1.Memcached, plan owned.Plan) []apply.Change {
+	t.Helper()
+	result, err := applier.Apply(t.Context(), owner, plan)
+	if err != nil {
+		t.Fatalf("apply: %v", err)
+	}
+	return result.Changes
+}
+
+func deployment(t *testing.T, owner *v1alpha1.Memcached) *appsv1.Deployment {
+	t.Helper()
+	found := &appsv1.Deployment{}
+	if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(owner), found); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func resize(t *testing.T, owner *v1alpha1.Memcached, size int32) {
+	t.Helper()
+	owner.Spec.Size = size
+	if err := cluster.Client.Update(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantClass(t *testing.T, err error, class reconcileerror.Class) {
+	t.Helper()
+	if got, _ := reconcileerror.Describe(err); got != class {
+		t.Errorf("outcome is %s (%v), want %s", got, err, class)
+	}
+}
+
+func TestWhatIsAsWantedIsNotWritten(t *testing.T) {
+	owner := newOwner(t)
+	changes := mustApply(t, live(), owner, plan(owner))
+	notCreated := func(change apply.Change) bool { return change.Action != apply.Created }
+	if len(changes) != len(plan(owner).Present) || slices.ContainsFunc(changes, notCreated) {
+		t.Errorf("the first apply did %+v", changes)
+	}
+	before := deployment(t, owner)
+	if changes := mustApply(t, live(), owner, plan(owner)); len(changes) != 0 {
+		t.Errorf("the second apply did %+v", changes)
+	}
+	resize(t, owner, 0)
+	changes = mustApply(t, live(), owner, plan(owner))
+	if len(changes) != 1 || changes[0].Action != apply.Updated || !cmp.Equal(changes[0].Fields, []string{"spec.replicas"}) {
+		t.Errorf("a new size did %+v", changes)
+	}
+	if after := deployment(t, owner); *after.Spec.Replicas != 0 || after.UID != before.UID {
+		t.Errorf("replicas are %d", *after.Spec.Replicas)
+	}
+}
+
+// A stale cache must never scale down a running one: the most expensive mistake this operator could make.
+func TestAnOldCopyOfTheOwnerChangesNothing(t *testing.T) {
+	owner := newOwner(t)
+	mustApply(t, live(), owner, plan(owner))
+	old := owner.DeepCopy()
+	resize(t, owner, 5)
+	mustApply(t, live(), owner, plan(owner))
+
+	_, err := live().Apply(t.Context(), old, plan(old))
+	wantClass(t, err, reconcileerror.Outdated)
+	if replicas := *deployment(t, owner).Spec.Replicas; replicas != 5 {
+		t.Errorf("an old copy of the owner changed the replicas to %d", replicas)
+	}
+}
+
+func TestADeletedOwnerMakesNothing(t *testing.T) {
+	owner := newOwner(t)
+	if err := cluster.Client.Delete(t.Context(), owner.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := live().Apply(t.Context(), owner, plan(owner))
+	wantClass(t, err, reconcileerror.Outdated)
+
+	again := testkit.MakeMemcached("cache").Namespace(owner.Namespace).Size(3).Obj()
+	if err := cluster.Client.Create(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	_, err = live().Apply(t.Context(), owner, plan(owner))
+	wantClass(t, err, reconcileerror.Outdated)
+	err = cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(owner), &appsv1.Deployment{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("a Deployment was made for an owner that is gone: %v", err)
+	}
+}
+
+func TestAnOldCopyOfTheObjectIsNotOverwritten(t *testing.T) {
+	owner := newOwner(t)
+	mustApply(t, live(), owner, plan(owner))
+	old := deployment(t, owner)
+	old.Spec.Replicas = ptr.To[int32](1) // What the stale cache shows differs from what is wanted.
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"example.com/new":"yes"}}}`))
+	if err := cluster.Client.Patch(t.Context(), deployment(t, owner), patch); err != nil {
+		t.Fatal(err)
+	}
+	before := deployment(t, owner)
+	_, err := seeing(old).Apply(t.Context(), owner, plan(owner))
+	wantClass(t, err, reconcileerror.Outdated)
+	if difference := cmp.Diff(before, deployment(t, owner)); difference != "" {
+		t.Errorf("the Deployment was changed:\n%s", difference)
+	}
+}
+
+// blind is a reader that does not see an object, because it was created just after it looked.
+type blind struct{ client.Reader }
+
+func (b blind) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if _, ok := into.(*appsv1.Deployment); ok {
+		return apierrors.NewNotFound(appsv1.Resource("deployments"), key.Name)
+	}
+	return b.Reader.Get(ctx, key, into, options...)
+}
+
+func TestAForeignObjectThatAppearsAtTheLastMomentIsNotOverwritten(t *testing.T) {
+	owner := newOwner(t)
+	foreign := testkit.MakeMemcached("cache").Namespace(owner.Namespace).Size(1).Obj()
+	object := &appsv1.Deployment{}
+	mustDecode(t, plan(foreign).Present[0], object)
+	object.OwnerReferences = nil
+	object.Spec.Template.Spec.Containers[0].Image = "foreign"
+	if err := cluster.Client.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	reader := blind{cluster.Client}
+	_, err := apply.New(reader, reader, cluster.Client, cluster.Scheme).Apply(t.Context(), owner, plan(owner))
+	wantClass(t, err, reconcileerror.Outdated)
+	if now := deployment(t, owner); now.Spec.Template.Spec.Containers[0].Image != "foreign" || len(now.OwnerReferences) > 0 {
+		t.Errorf("the foreign Deployment was changed: %+v", now)
+	}
+	_, err = live().Apply(t.Context(), owner, plan(owner))
+	wantClass(t, err, reconcileerror.Terminated)
+}
+
+func TestAFieldThatIsNotWantedAnyMoreIsGivenUp(t *testing.T) {
+	owner := newOwner(t)
+	with, without := plan(owner), plan(owner)
+	with.Present[0].(*appsv1ac.DeploymentApplyConfiguration).WithLabels(map[string]string{"example.com/extra": "yes"})
+	mustApply(t, live(), owner, with)
+	if deployment(t, owner).Labels["example.com/extra"] != "yes" {
+		t.Fatal("the label was not set")
+	}
+	changes := mustApply(t, live(), owner, without)
+	if len(changes) != 1 || changes[0].Action != apply.Updated {
+		t.Errorf("giving up a field did %+v", changes)
+	}
+	if labels := deployment(t, owner).Labels; labels["example.com/extra"] != "" {
+		t.Errorf("the label is still there: %v", labels)
+	}
+}
+
+func TestARejectedObjectIsReportedAndTriedAgain(t *testing.T) {
+	owner := newOwner(t)
+	wrong := plan(owner)
+	wrong.Present[0].(*appsv1ac.DeploymentApplyConfiguration).Spec.Selector.WithMatchLabels(map[string]string{"not": "there"})
+	_, err := live().Apply(t.Context(), owner, wrong)
+	if class, reason := reconcileerror.Describe(err); class != reconcileerror.Delayed || reason != v1alpha1.ReasonRejected {
+		t.Errorf("outcome is %s %s: %v", class, reason, err)
+	}
+	if err == nil || !strings.Contains(err.Error(), "`selector` does not match template `labels`") {
+		t.Errorf("the API server is not quoted: %v", err)
+	}
+}
+
+func TestAbsentDeletesOursAndOnlyOurs(t *testing.T) {
+	owner := newOwner(t)
+	absent := owned.Plan{Absent: []owned.Reference{{
+		GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespace: owner.Namespace, Name: owner.Name,
+	}}}
+	if changes := mustApply(t, live(), owner, absent); len(changes) != 0 {
+		t.Errorf("what is not there was deleted: %+v", changes)
+	}
+	mustApply(t, live(), owner, plan(owner))
+	other := testkit.MakeMemcached("cache").Namespace(owner.Namespace).UID("other").Obj()
+	if changes := mustApply(t, live(), other, absent); len(changes) != 0 {
+		t.Errorf("somebody else's object was deleted: %+v", changes)
+	}
+	old := deployment(t, owner)
+	old.ResourceVersion = "1"
+	_, err := seeing(old).Apply(t.Context(), owner, absent)
+	wantClass(t, err, reconcileerror.Outdated)
+	changes := mustApply(t, live(), owner, absent)
+	if len(changes) != 1 || changes[0].Action != apply.Deleted {
+		t.Errorf("deleting did %+v", changes)
+	}
+	if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(owner), &appsv1.Deployment{}); !apierrors.IsNotFound(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+func TestDriftNamesItsFields(t *testing.T) {
+	owner := newOwner(t)
+	mustApply(t, live(), owner, plan(owner))
+	now := deployment(t, owner)
+	now.Spec.Replicas = ptr.To[int32](7)
+	now.Spec.Template.Spec.Containers[0].Args = []string{"-vv"}
+	if err := cluster.Client.Update(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	want := []apply.Change{{
+		Action: apply.Repaired,
+		Object: owned.Reference{
+			GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespace: owner.Namespace, Name: "cache",
+		},
+		Fields: []string{"spec.replicas", `spec.template.spec.containers[name="memcached"].args`},
+	}}
+	if difference := cmp.Diff(want, mustApply(t, live(), owner, plan(owner))); difference != "" {
+		t.Errorf("changes (-want +got):\n%s", difference)
+	}
+	if controller := metav1.GetControllerOf(deployment(t, owner)); controller == nil || controller.UID != owner.UID {
+		t.Errorf("the controller is %+v", controller)
+	}
+}
+
+func mustDecode(t *testing.T, from any, into any) {
+	t.Helper()
+	raw, err := json.Marshal(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A kind that others have brought may go again, while the operator still takes it for there.
+func TestAKindThatIsGoneKeepsNothingFromBeingApplied(t *testing.T) {
+	owner := newOwner(t)
+	wanted := plan(owner)
+	monitor := manifest.ServiceMonitor(manifest.Cache{Name: owner.Name, Namespace: owner.Namespace})
+	wanted.Present = append([]owned.Configuration{monitor}, wanted.Present...)
+	wanted.Absent = append([]owned.Reference{owned.ReferenceTo(monitor)}, wanted.Absent...)
+	result, err := live().Apply(t.Context(), owner, wanted)
+	if err != nil || len(result.Changes) != len(wanted.Present)-1 {
+		t.Errorf("%v: %d changes, want all but that of the kind: %v", err, len(result.Changes), result.Changes)
+	}
+}

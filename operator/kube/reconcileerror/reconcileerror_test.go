@@ -1,0 +1,58 @@
+package reconcileerror_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+)
+
+func TestResolve(t *testing.T) {
+	cause := errors.New("cause")
+	for name, test := range map[string]struct {
+		err    error
+		result reconcile.Result
+		retry  bool
+		class  reconcileerror.Class
+		reason string
+	}{
+		"success needs nothing more":                     {class: reconcileerror.Succeeded},
+		"an unknown error is retried with growing delay": {err: cause, retry: true, class: reconcileerror.Failed},
+		"a terminal error is looked at every minute": {
+			err: reconcileerror.Terminal("Conflict", cause), result: reconcile.Result{RequeueAfter: time.Minute},
+			class: reconcileerror.Terminated, reason: "Conflict",
+		},
+		"a known delay is waited for": {
+			err: reconcileerror.Waiting("Deleting", 5*time.Second, cause), result: reconcile.Result{RequeueAfter: 5 * time.Second},
+			class: reconcileerror.Delayed, reason: "Deleting",
+		},
+		"outdated knowledge is refreshed soon": {
+			err: reconcileerror.Stale(cause), result: reconcile.Result{RequeueAfter: 200 * time.Millisecond},
+			class: reconcileerror.Outdated, reason: "Stale",
+		},
+		"a mark is found below other errors": {
+			err:    errors.Join(fmt.Errorf("apply: %w", reconcileerror.Terminal("Conflict", cause))),
+			result: reconcile.Result{RequeueAfter: time.Minute}, class: reconcileerror.Terminated, reason: "Conflict",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := reconcileerror.Resolve(test.err)
+			if result != test.result || (err != nil) != test.retry {
+				t.Errorf("Resolve gives %+v, %v", result, err)
+			}
+			if test.err != nil && !errors.Is(test.err, cause) {
+				t.Error("the cause is lost")
+			}
+			if class, reason := reconcileerror.Describe(test.err); class != test.class || reason != test.reason {
+				t.Errorf("Describe gives %q, %q, want %q, %q", class, reason, test.class, test.reason)
+			}
+			if stale := reconcileerror.IsStale(test.err); stale != (test.class == reconcileerror.Outdated) {
+				t.Errorf("IsStale gives %v", stale)
+			}
+		})
+	}
+}

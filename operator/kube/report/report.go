@@ -1,0 +1,158 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/apply"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+)
+
+// maxFieldsNamed keeps the note of an event readable, and below the 1024 characters that the API allows.
+const maxFieldsNamed = 5
+
+// loud are the reasons that an event tells of as well: the user has to act.
+var loud = map[string]bool{
+	v1alpha1.ReasonNameConflict:     true,
+	v1alpha1.ReasonRejected:         true,
+	appv1alpha1.ReasonHostConflict:  true,
+	appv1alpha1.ReasonCacheNotFound: true,
+}
+
+// Object is an object of ours with a status.
+type Object interface {
+	client.Object
+
+	// GetConditions returns the conditions of the status.
+	GetConditions() []metav1.Condition
+}
+
+// Reporter reports on objects of any kind.
+type Reporter struct {
+	// Client writes statuses.
+	Client client.Client
+
+	// Recorder emits events.
+	Recorder record.EventRecorder
+
+	// superseded are, by kind and name, the resourceVersions that the last statuses were computed from. They never come back.
+	superseded sync.Map
+}
+
+// Superseded tells whether a copy of an object is older than the status that was written last. A pass over it would find
+// that status missing, and write it again for nothing: there will be another pass when the operator's caches have seen the
+// write.
+func (r *Reporter) Superseded(object Object) bool {
+	version, found := r.superseded.Load(keyOf(object, client.ObjectKeyFromObject(object)))
+	return found && version == object.GetResourceVersion()
+}
+
+// Forget forgets an object that is gone. Of object, only the kind counts.
+func (r *Reporter) Forget(object Object, name types.NamespacedName) {
+	r.superseded.Delete(keyOf(object, name))
+}
+
+func keyOf(object Object, name types.NamespacedName) string {
+	return fmt.Sprintf("%T %s", object, name)
+}
+
+// Happened is what a pass did.
+type Happened struct {
+	// Changes are what was written to owned objects.
+	Changes []apply.Change
+
+	// Step is what was done to a running node and why, empty if nothing was.
+	Step string
+}
+
+// Announce tells of what a pass over an object did. It comes before the status, and however the pass ends: when it is
+// repeated, everything has been done, and there would be nothing left to tell.
+func (r *Reporter) Announce(ctx context.Context, object Object, happened Happened) {
+	r.announceChanges(ctx, object, happened.Changes)
+	if happened.Step != "" {
+		log.FromContext(ctx).Info(happened.Step)
+		r.Recorder.Event(object, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, happened.Step)
+	}
+}
+
+// Report writes the status of after, which is before with a status computed anew, and then tells whether the object has
+// become ready: in this order, so that it is told once when the pass is repeated.
+func (r *Reporter) Report(ctx context.Context, before, after Object) error {
+	if err := r.write(ctx, before, after); err != nil {
+		return err
+	}
+	r.announceReady(ctx, before, after)
+	return nil
+}
+
+// write writes the status if it has changed. It is sent as a patch, so that fields which a newer version of the
+// operator knows are kept, and with the resourceVersion, so that a status computed from an old copy of the object is
+// refused instead of making the status jump back.
+func (r *Reporter) write(ctx context.Context, before, after Object) error {
+	if equality.Semantic.DeepEqual(before, after) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	// What the API server returns goes into a copy: after is still needed as it was computed.
+	err := r.Client.Status().Patch(ctx, after.DeepCopyObject().(client.Object), patch, client.FieldOwner(owned.Manager))
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil // Deleted meanwhile.
+	case apierrors.IsConflict(err):
+		return reconcileerror.Stale(fmt.Errorf("write the status: %w", err))
+	case err != nil:
+		return fmt.Errorf("write the status: %w", err)
+	}
+	r.superseded.Store(keyOf(before, client.ObjectKeyFromObject(before)), before.GetResourceVersion())
+	return nil
+}
+
+func (r *Reporter) announceChanges(ctx context.Context, owner Object, changes []apply.Change) {
+	for _, change := range changes {
+		logger := log.FromContext(ctx).WithValues("object", change.Object.Name)
+		if len(change.Fields) > 0 {
+			logger = logger.WithValues("fields", named(change.Fields))
+		}
+		logger.Info(string(change.Action) + " " + change.Object.Kind)
+		if change.Action == apply.Repaired {
+			r.Recorder.Eventf(owner, corev1.EventTypeWarning, v1alpha1.EventDriftRepaired,
+				"%s %s was changed by somebody else and has been put back: %s",
+				change.Object.Kind, change.Object.Name, named(change.Fields))
+		}
+	}
+}
+
+func (r *Reporter) announceReady(ctx context.Context, before, after Object) {
+	was := apimeta.FindStatusCondition(before.GetConditions(), v1alpha1.ConditionReady)
+	now := apimeta.FindStatusCondition(after.GetConditions(), v1alpha1.ConditionReady)
+	if now == nil || was != nil && was.Reason == now.Reason {
+		return
+	}
+	log.FromContext(ctx).Info("Ready is "+string(now.Status), "reason", now.Reason, "message", now.Message)
+	if loud[now.Reason] {
+		r.Recorder.Event(before, corev1.EventTypeWarning, now.Reason, now.Message)
+	}
+}
+
+// named returns the first few paths, and how many more there are.
+func named(paths []string) string {
+	if more := len(paths) - maxFieldsNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:maxFieldsNamed], ", "), more)
+	}
+	return strings.Join(paths, ", ")
+}

@@ -1,0 +1,67 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/example/memcached-operator/operator/kube/owned"
+)
+
+// Concurrency is how many objects of a kind are worked on at the same time. A pass spends its time waiting for the API
+// server.
+const Concurrency = 8
+
+// Concerned returns the names of the objects to reconcile when the given object changes.
+type Concerned func(client.Object) []types.NamespacedName
+
+// Delay returns how long a change may wait. before is nil when the object is new, now when it is gone.
+type Delay func(before, now client.Object) time.Duration
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// Handler returns a handler that enqueues whatever a change concerns, those included that it concerned before.
+func Handler(concerned Concerned, delay Delay) handler.EventHandler {
+	enqueue := func(q queue, names []types.NamespacedName, after time.Duration) {
+		for _, name := range names {
+			q.AddAfter(reconcile.Request{NamespacedName: name}, after)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+			enqueue(q, concerned(e.Object), delay(nil, e.Object))
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			after := delay(e.ObjectOld, e.ObjectNew)
+			enqueue(q, concerned(e.ObjectNew), after)
+			enqueue(q, concerned(e.ObjectOld), after) // The queue keeps a name once.
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+			enqueue(q, concerned(e.Object), delay(e.Object, nil))
+		},
+	}
+}
+
+// Itself returns the name of the object that has changed.
+func Itself(object client.Object) []types.NamespacedName {
+	return []types.NamespacedName{client.ObjectKeyFromObject(object)}
+}
+
+// OwnerIn returns a function that names the owner of an object by its labels, if it belongs to the given application. It
+// goes by labels because pods are not owned by the object itself. That labels can be forged does no harm: it costs a
+// pass that changes nothing.
+func OwnerIn(application string) Concerned {
+	return func(object client.Object) []types.NamespacedName {
+		labels := object.GetLabels()
+		if labels[owned.LabelName] != application || labels[owned.LabelInstance] == "" {
+			return nil
+		}
+		return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: labels[owned.LabelInstance]}}
+	}
+}

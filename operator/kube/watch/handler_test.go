@@ -1,0 +1,86 @@
+package watch_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/example/memcached-operator/operator/kube/watch"
+)
+
+// recorded is a queue that writes down what it is given.
+type recorded struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	added map[string]time.Duration
+}
+
+func (r *recorded) AddAfter(request reconcile.Request, after time.Duration) {
+	r.added[request.String()] = after
+}
+
+// labelled returns a pod of the given application and instance.
+func labelled(application, instance string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pod", Labels: map[string]string{
+		"app.kubernetes.io/name": application, "app.kubernetes.io/instance": instance,
+	}}}
+}
+
+func TestWhatAChangeConcernsIsEnqueued(t *testing.T) {
+	later := func(_, _ client.Object) time.Duration { return time.Minute }
+	handler := watch.Handler(watch.OwnerIn("web"), later)
+	for name, test := range map[string]struct {
+		happens func(queue *recorded)
+		want    []string
+	}{
+		"a new object": {
+			happens: func(q *recorded) { handler.Create(t.Context(), event.CreateEvent{Object: labelled("web", "a")}, q) },
+			want:    []string{"default/a"},
+		},
+		"an object of another application": {
+			happens: func(q *recorded) { handler.Create(t.Context(), event.CreateEvent{Object: labelled("other", "a")}, q) },
+		},
+		"an object without an owner": {
+			happens: func(q *recorded) { handler.Create(t.Context(), event.CreateEvent{Object: labelled("web", "")}, q) },
+		},
+		"an object that moves from one owner to another": {
+			happens: func(q *recorded) {
+				handler.Update(t.Context(), event.UpdateEvent{ObjectOld: labelled("web", "a"), ObjectNew: labelled("web", "b")}, q)
+			},
+			want: []string{"default/a", "default/b"},
+		},
+		"an object whose label is taken away": {
+			happens: func(q *recorded) {
+				handler.Update(t.Context(), event.UpdateEvent{ObjectOld: labelled("web", "a"), ObjectNew: labelled("", "a")}, q)
+			},
+			want: []string{"default/a"},
+		},
+		"an object that is gone": {
+			happens: func(q *recorded) { handler.Delete(t.Context(), event.DeleteEvent{Object: labelled("web", "a")}, q) },
+			want:    []string{"default/a"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			queue := &recorded{added: map[string]time.Duration{}}
+			test.happens(queue)
+			var names []string
+			for name, after := range queue.added {
+				names = append(names, name)
+				if after != time.Minute {
+					t.Errorf("%s is looked at after %s", name, after)
+				}
+			}
+			slices.Sort(names)
+			if difference := cmp.Diff(test.want, names); difference != "" {
+				t.Errorf("enqueued (-want +got):\n%s", difference)
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package args_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/example/memcached-operator/operator/memcached/args"
+)
+
+func TestParseArguments(t *testing.T) {
+	for name, c := range map[string]struct {
+		arguments []string
+		edit      func(*args.Arguments)
+	}{
+		"none: memcached's own defaults": {nil, func(*args.Arguments) {}},
+		"memcached's own defaults, said": {
+			[]string{"-p", "11211", "-m", "64", "-c", "1024", "-t", "4", "-I", "1m", "-n", "48", "-f", "1.25"}, func(*args.Arguments) {},
+		},
+		"each with a value": {
+			[]string{"-p", "1", "-m", "2", "-c", "3", "-t", "4", "-I", "512k", "-n", "5", "-f", "1.5", "-e", "/cache/memory", "-Y", "/users/file"},
+			func(a *args.Arguments) {
+				*a = args.Arguments{Port: 1, CacheMemory: 2, MaxConnections: 3, Threads: 4, MaxItemSize: 512 << 10, MinItemSpace: 5,
+					GrowthFactor: "1.5", MemoryFile: "/cache/memory", AuthFile: "/users/file"}
+			},
+		},
+		"the value attached": {[]string{"-m100", "-I2097152"}, func(a *args.Arguments) { a.CacheMemory, a.MaxItemSize = 100, 2<<20 }},
+		"long names":         {[]string{"--memory-limit=100", "--threads", "8"}, func(a *args.Arguments) { a.CacheMemory, a.Threads = 100, 8 }},
+		"switches":           {[]string{"-C", "--enable-ssl"}, func(a *args.Arguments) { a.NoCAS, a.TLS = true, true }},
+		"extended options, sorted by what they are for": {
+			[]string{"-o", "ssl_key=k,slab_chunk_max=16,modern,ssl_chain_cert=c", "-o", "no_slab_reassign"},
+			func(a *args.Arguments) {
+				a.SlabOptions = []string{"no_slab_reassign", "slab_chunk_max=16"}
+				a.TLSOptions = []string{"ssl_chain_cert=c", "ssl_key=k"}
+				a.Other = []string{"-o", "modern"}
+			},
+		},
+		"options without a field": {
+			[]string{"-v", "-vv", "-R100", "--disable-dumping", "-l", "0.0.0.0", "--from-the-future"},
+			func(a *args.Arguments) {
+				a.Other = []string{"-v", "-v", "-v", "-R", "100", "-X", "-l", "0.0.0.0", "--from-the-future"}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := args.Arguments{CacheMemory: 64, MaxConnections: 1024, MaxItemSize: 1 << 20, Threads: 4, Port: 11211, MinItemSpace: 48, GrowthFactor: "1.25"}
+			c.edit(&want)
+			got, err := args.Parse(c.arguments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if difference := cmp.Diff(want, got); difference != "" {
+				t.Errorf("the arguments differ (-want +got):\n%s", difference)
+			}
+		})
+	}
+}
+
+func TestParseArgumentsRefuses(t *testing.T) {
+	for want, arguments := range map[string][]string{
+		`memcached's argument -m: it has no value`:                                                  {"-c", "1", "-m"},
+		`memcached's argument -I: it has no value`:                                                  {"-I", ""},
+		`"64" is not an option of memcached: write each option and each value as a word of its own`: {"-v", "64"},
+		`memcached's argument -m: "=64" is not a whole number`:                                      {"-m=64"},
+		`memcached's argument -c: "99999999999" is not a whole number, or too large`:                {"-c", "99999999999"},
+		`memcached's argument -I: "1g" is not a size in bytes, nor one with k or m`:                 {"-I", "1g"},
+		`memcached's argument -t: "four" is not a whole number, or too large`:                       {"--threads=four"},
+	} {
+		if got, err := args.Parse(arguments); err == nil || err.Error() != want {
+			t.Errorf("%q gives %+v and %v, want %s", arguments, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+)
+
+// entries returns what clients find in the Secret of a cache.
+func entries(secret *corev1.Secret) map[string]string {
+	found := map[string]string{}
+	for key, value := range secret.Data {
+		found[key] = string(value)
+	}
+	return found
+}
+
+// awaitBinding waits until Service and Secret of the cache of the name "cache" are what clients rely on.
+func (s *story) awaitBinding() (*corev1.Service, *corev1.Secret) {
+	s.Helper()
+	service, secret := s.service(), s.secret()
+	s.Await("the binding of the cache", func(ctx context.Context) error {
+		err := errors.Join(s.Get(ctx, service.Name, service), s.Get(ctx, secret.Name, secret))
+		if err != nil {
+			return err
+		}
+		host := "cache-nodes." + s.Namespace + ".svc"
+		want := map[string]string{
+			"type": "memcached", "provider": "memcached-operator", "host": host, "port": "11211", "uri": "memcached://" + host + ":11211",
+		}
+		if difference := cmp.Diff(want, entries(secret)); difference != "" {
+			return fmt.Errorf("the entries of the Secret differ (-want +got):\n%s", difference)
+		}
+		spec := service.Spec
+		if len(spec.Ports) != 1 || spec.Ports[0].Port != 11211 || !spec.PublishNotReadyAddresses || spec.ClusterIP != "None" ||
+			len(spec.Selector) != 3 || spec.Selector["app.kubernetes.io/instance"] != "cache" {
+			return fmt.Errorf("the Service is %+v", spec)
+		}
+		return nil
+	})
+	return service, secret
+}
+
+func TestACacheTellsHowToReachIt(t *testing.T) {
+	s := newStory(t)
+	s.create("cache", 2)
+	ready := s.awaitReady("cache", 2)
+	service, secret := s.awaitBinding()
+	if ready.Status.Binding == nil || ready.Status.Binding.Name != secret.Name {
+		t.Errorf("status.binding is %+v, want the name %s", ready.Status.Binding, secret.Name)
+	}
+	if secret.Type != "servicebinding.io/memcached" {
+		t.Errorf("the Secret is of type %s", secret.Type)
+	}
+	for _, object := range []client.Object{service, secret} {
+		if !metav1.IsControlledBy(object, ready) {
+			t.Errorf("%s is not the cache's: %v", object.GetName(), object.GetOwnerReferences())
+		}
+	}
+}
+
+func TestABindingThatIsChangedIsPutBackAndAnnounced(t *testing.T) {
+	for name, test := range map[string]struct {
+		object   func(*story) client.Object
+		edit     string
+		mentions []string
+	}{
+		"an entry of the Secret": {
+			object: secretOf, edit: `{"stringData":{"host":"elsewhere.example.com"}}`,
+			mentions: []string{"Secret cache-binding", "data.host"},
+		},
+		"a missing entry of the Secret": {
+			object: secretOf, edit: `{"data":{"uri":null}}`, mentions: []string{"Secret cache-binding", "data.uri"},
+		},
+		"our label on the Secret": {
+			object: secretOf, edit: `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`,
+			mentions: []string{"Secret cache-binding", "managed-by"},
+		},
+		"the selector of the Service": {
+			object: serviceOf, edit: `{"spec":{"selector":{"app":"other"}}}`, mentions: []string{"Service cache-nodes", "spec.selector"},
+		},
+		"the port of the Service": {
+			object: serviceOf, edit: `{"spec":{"ports":[{"name":"memcached","port":11212,"protocol":"TCP","targetPort":11212}]}}`,
+			mentions: []string{"Service cache-nodes", "spec.ports"},
+		},
+		"a switch of the Service": {
+			object: serviceOf, edit: `{"spec":{"publishNotReadyAddresses":false}}`,
+			mentions: []string{"Service cache-nodes", "spec.publishNotReadyAddresses"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.create("cache", 1)
+			s.awaitReady("cache", 1)
+			service, secret := s.awaitBinding()
+			s.Edit(test.object(s), test.edit)
+			edited := time.Now()
+			newService, newSecret := s.awaitBinding()
+			if took := time.Since(edited); took > soon {
+				t.Errorf("it took %s", took)
+			}
+			if service.UID != newService.UID || secret.UID != newSecret.UID {
+				t.Error("Service or Secret were created anew")
+			}
+			s.AwaitEvent(v1alpha1.EventDriftRepaired, test.mentions...)
+			s.assertNoEventMentions("elsewhere", secret)
+			s.awaitReady("cache", 1)
+		})
+	}
+}
+
+func secretOf(s *story) client.Object  { return s.secret() }
+func serviceOf(s *story) client.Object { return s.service() }
+
+// assertNoEventMentions fails if an event tells what is or was in the Secret.
+func (s *story) assertNoEventMentions(old string, secret *corev1.Secret) {
+	s.Helper()
+	events := &corev1.EventList{}
+	if err := cluster.Client.List(s.Context(), events, client.InNamespace(s.Namespace)); err != nil {
+		s.Fatal(err)
+	}
+	for _, event := range events.Items {
+		for _, value := range []string{old, string(secret.Data["host"]), string(secret.Data["uri"])} {
+			if strings.Contains(event.Message, value) {
+				s.Errorf("an event tells what is in the Secret: %s", event.Message)
+			}
+		}
+	}
+}
+
+func TestADeletedBindingIsMadeAgain(t *testing.T) {
+	for name, object := range map[string]func(*story) client.Object{"Service": serviceOf, "Secret": secretOf} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.create("cache", 1)
+			s.awaitReady("cache", 1)
+			s.awaitBinding()
+			if err := cluster.Client.Delete(t.Context(), object(s)); err != nil {
+				t.Fatal(err)
+			}
+			deleted := time.Now()
+			s.awaitBinding()
+			if took := time.Since(deleted); took > soon {
+				t.Errorf("it took %s", took)
+			}
+			if ready := s.awaitReady("cache", 1); ready.Status.Binding == nil {
+				t.Error("status.binding is gone")
+			}
+		})
+	}
+}
+
+// Somebody else's Service or Secret costs the cache its binding, but no node.
+func TestAForeignBindingIsLeftAloneAndTheNodesRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		foreign func(*story) client.Object
+		says    string
+	}{
+		"Service": {says: "Service cache-nodes exists already", foreign: func(s *story) client.Object {
+			service := s.service()
+			service.Spec.Ports = []corev1.ServicePort{{Port: 80}}
+			return service
+		}},
+		"Secret": {says: "Secret cache-binding exists already", foreign: func(s *story) client.Object {
+			secret := s.secret()
+			secret.StringData = map[string]string{"password": "secret"}
+			return secret
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			foreign := test.foreign(s)
+			if err := cluster.Client.Create(t.Context(), foreign); err != nil {
+				t.Fatal(err)
+			}
+			s.create("cache", 2)
+			if message := s.awaitReason(v1alpha1.ReasonNameConflict); !strings.Contains(message, test.says) {
+				t.Errorf("the message is %q", message)
+			}
+			s.Await("both nodes are there all the same", func(ctx context.Context) error {
+				found, err := get[v1alpha1.Memcached](ctx, s, "cache")
+				if err == nil && (found.Status.ReadyReplicas != 2 || found.Status.Binding != nil ||
+					!meta.IsStatusConditionTrue(found.Status.Conditions, v1alpha1.ConditionAvailable)) {
+					err = fmt.Errorf("status is %+v", found.Status)
+				}
+				return err
+			})
+			now := test.foreign(s)
+			if err := s.Get(t.Context(), foreign.GetName(), now); err != nil {
+				t.Fatal(err)
+			}
+			if now.GetResourceVersion() != foreign.GetResourceVersion() {
+				t.Errorf("the foreign object was changed: %+v", now)
+			}
+			if err := cluster.Client.Delete(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+			s.Edit(s.memcached("cache"), `{"spec":{"size":1}}`) // Otherwise it is looked at within a minute.
+			if ready := s.awaitReady("cache", 1); ready.Status.Binding == nil {
+				t.Error("the cache is Ready without a binding")
+			}
+			s.awaitBinding()
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/apply"
+	"github.com/example/memcached-operator/operator/kube/conditions"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/kube/report"
+	"github.com/example/memcached-operator/operator/memcached/desired"
+	"github.com/example/memcached-operator/operator/memcached/executor"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/status"
+	"github.com/example/memcached-operator/operator/metrics"
+	"github.com/example/memcached-operator/operator/olmcondition"
+)
+
+// Reconciler makes the cluster agree with what each Memcached says.
+type Reconciler struct {
+	// Client reads from the operator's caches and writes to the API server.
+	Client client.Client
+
+	// Applier writes the objects that a cache owns.
+	Applier *apply.Applier
+
+	// Reporter writes the status, and tells of what has happened.
+	Reporter *report.Reporter
+
+	// Metrics counts outcomes.
+	Metrics *metrics.Metrics
+
+	// Work remembers what an upgrade of the operator should wait for.
+	Work *olmcondition.Tracker
+
+	// Clock dates conditions.
+	Clock clock.PassiveClock
+
+	// Inputs reads what the desired state is computed from.
+	Inputs *inputs.Reader
+
+	// States asks the agents of pods how their memcached is.
+	States func(context.Context, []corev1.Pod) map[string]*state.State
+
+	// Executor changes the pods of a StatefulSet.
+	Executor *executor.Executor
+}
+
+// Reconcile takes one Memcached through the stages. A stage that fails does not keep the status from saying so.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	memcached := &v1alpha1.Memcached{}
+	err := r.Client.Get(ctx, request.NamespacedName, memcached)
+	if apierrors.IsNotFound(err) || err == nil && !memcached.DeletionTimestamp.IsZero() {
+		r.Work.End(olmcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName))
+		r.Reporter.Forget(memcached, request.NamespacedName)
+		return reconcile.Result{}, nil // The garbage collector deletes what a cache owns.
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if r.Reporter.Superseded(memcached) {
+		return reconcileerror.Resolve(reconcileerror.Stale(errors.New("the newest status has yet to be seen")))
+	}
+	now := metav1.NewTime(r.Clock.Now())
+	in, err := r.Inputs.Read(ctx, memcached, now)
+	if err != nil {
+		return reconcile.Result{}, err // Without them, nothing that a status could say would be true.
+	}
+	id := desired.Identity(memcached)
+	plan, planErr := desired.MakePlan(in)
+	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
+	observed, observeErr := r.children(ctx, in, plan, applied)
+	seen, step, rollErr := r.roll(ctx, in, observed, reconcileerror.IsStale(applyErr))
+	err = cmp.Or(applyErr, observeErr, rollErr, planErr)
+
+	r.Reporter.Announce(ctx, memcached, report.Happened{Changes: applied.Changes, Step: made(step, rollErr)})
+	next := memcached.DeepCopy()
+	if !reconcileerror.IsStale(err) {
+		next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{
+			Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
+		})
+		if reportErr := r.Reporter.Report(ctx, memcached, next); reportErr != nil {
+			err = reportErr
+		}
+	}
+	r.Work.Reconciled(olmcondition.Reconcile{
+		Object:      olmcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName),
+		CarriedOver: memcached.Status.ObservedGeneration == memcached.Generation,
+		Changes:     applied.Changes, Rollout: observed.Workload(),
+		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
+	})
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil // The operator stops. Who runs next begins this pass anew, so it has not failed.
+	}
+	r.Metrics.Reconciled(v1alpha1.MemcachedKind, err)
+	return reconcileerror.ResolveBefore(err, step.After, plan.Recheck)
+}

@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/apply"
+	"github.com/example/memcached-operator/operator/kube/children"
+	"github.com/example/memcached-operator/operator/kube/workload"
+	"github.com/example/memcached-operator/operator/memcached/desired"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/status"
+	"github.com/example/memcached-operator/operator/memcached/update/rollout"
+)
+
+// What spec.hitRatioGate leaves open.
+const (
+	recoveredPercent = 90
+	gateTimeout      = 10 * time.Minute
+)
+
+// children returns what there is of what was planned, and why pods of a StatefulSet are missing.
+func (r *Reconciler) children(
+	ctx context.Context, in inputs.Inputs, plan desired.Plan, applied apply.Result,
+) (workload.Observed, error) {
+	id := desired.Identity(in.Memcached)
+	observed, err := children.Read(ctx, r.Client, in.Memcached, id, plan.Plan, applied.Objects)
+	if err == nil {
+		observed.Refusal, err = r.Inputs.Refusal(ctx, observed.StatefulSet, in.Now)
+	}
+	return observed, err
+}
+
+// roll brings the nodes of a StatefulSet one step closer to its template. Nodes of a Deployment Kubernetes replaces by
+// itself. It returns what became of the step, and what agents said. Nodes are left alone if the plan was made from
+// outdated knowledge.
+func (r *Reconciler) roll(
+	ctx context.Context, in inputs.Inputs, observed workload.Observed, outdated bool,
+) (status.Runtime, rollout.Step, error) {
+	if outdated {
+		return status.Runtime{}, rollout.Step{Kind: rollout.None}, nil
+	}
+	seen := status.Runtime{States: r.States(ctx, observed.Pods)}
+	set := observed.StatefulSet
+	if set == nil {
+		return seen, rollout.Step{Kind: rollout.None}, nil
+	}
+	revisions, err := inputs.Revisions(ctx, r.Client, set)
+	if err != nil {
+		return seen, rollout.Step{}, err
+	}
+	situation := rollout.Input{
+		StatefulSet: set, Revisions: revisions, States: seen.States, Now: in.Now,
+		Pods:     slices.DeleteFunc(slices.Clone(observed.Pods), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, set) }),
+		Version:  in.Images.VersionOf,
+		Features: in.Features,
+		Gate:     gate(in.Memcached.Spec.HitRatioGate),
+	}
+	step, err := rollout.Next(situation)
+	if err == nil {
+		step, err = r.Executor.Do(ctx, situation, step)
+	}
+	seen.Progress = ptr.To(situation.Progress(step))
+	return seen, step, err
+}
+
+// gate returns what the user wants, with what they left open.
+func gate(wish *v1alpha1.MemcachedHitRatioGate) *rollout.Gate {
+	if wish == nil {
+		return nil
+	}
+	gate := &rollout.Gate{RecoveredPercent: ptr.Deref(wish.RecoveredPercent, recoveredPercent), Timeout: gateTimeout}
+	if wish.Timeout != nil {
+		gate.Timeout = wish.Timeout.Duration
+	}
+	return gate
+}
+
+// made returns what was done, empty if nothing was. err is what the step ended with.
+func made(step rollout.Step, err error) string {
+	if err != nil || step.Kind == rollout.None || step.Kind == rollout.Wait {
+		return ""
+	}
+	return step.Why
+}

@@ -1,0 +1,174 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+)
+
+// inSlots asks for a StatefulSet.
+func inSlots(spec *v1alpha1.MemcachedSpec) { spec.Workload = v1alpha1.WorkloadStatefulSet }
+
+// uids returns those of the story's pods, by name.
+func (s *story) uids() map[string]types.UID {
+	s.Helper()
+	pods, uids := &corev1.PodList{}, map[string]types.UID{}
+	if err := cluster.Client.List(s.Context(), pods, client.InNamespace(s.Namespace)); err != nil {
+		s.Fatal(err)
+	}
+	for i := range pods.Items {
+		uids[pods.Items[i].Name] = pods.Items[i].UID
+	}
+	return uids
+}
+
+func TestSlotsKeepTheirNames(t *testing.T) {
+	s := newStory(t)
+	s.create("cache", 3, inSlots)
+	ready := s.awaitReady("cache", 3)
+	var hosts []string
+	for _, endpoint := range ready.Status.Endpoints {
+		hosts = append(hosts, endpoint.Host)
+		if !endpoint.Ready || endpoint.Items != v1alpha1.ItemsCold || endpoint.Version != "1.6.18" || endpoint.Since == nil {
+			t.Errorf("an endpoint is %+v", endpoint)
+		}
+	}
+	suffix := ".cache-nodes." + s.Namespace + ".svc"
+	if want := []string{"cache-0" + suffix, "cache-1" + suffix, "cache-2" + suffix}; !slices.Equal(hosts, want) {
+		t.Errorf("hosts are %v, want %v", hosts, want)
+	}
+	s.AssertQuiet(s.memcached("cache"), &appsv1.StatefulSet{ObjectMeta: s.deployment("cache").ObjectMeta})
+}
+
+// A label is changed on the running pods: none of them is replaced.
+func TestALabelIsChangedInPlace(t *testing.T) {
+	s := newStory(t)
+	s.create("cache", 2, inSlots)
+	s.awaitReady("cache", 2)
+	before := s.uids()
+	s.Edit(s.memcached("cache"), `{"spec":{"podLabels":{"team":"shop"}}}`)
+	s.Await("the label on every pod", func(ctx context.Context) error {
+		for name := range before {
+			pod, err := get[corev1.Pod](ctx, s, name)
+			if err != nil {
+				return err
+			}
+			if pod.Labels["team"] != "shop" {
+				return fmt.Errorf("%s has the labels %v", name, pod.Labels)
+			}
+		}
+		return nil
+	})
+	s.awaitReady("cache", 2)
+	if difference := cmp.Diff(before, s.uids()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+	s.AwaitEvent(v1alpha1.EventNodeUpdating, "cache-1")
+	s.AwaitEvent(v1alpha1.EventNodeUpdating, "cache-0")
+}
+
+// The user's own cold change replaces the pods one by one, the last slot first.
+func TestAColdChangeOfTheUsersReplacesSlotBySlot(t *testing.T) {
+	s := newStory(t)
+	s.create("cache", 3, inSlots)
+	s.awaitReady("cache", 3)
+	before := s.uids()
+	s.Edit(s.memcached("cache"), `{"spec":{"threads":2}}`)
+	s.Await("other pods", func(context.Context) error {
+		for name, uid := range s.uids() {
+			if before[name] == uid {
+				return errors.New(name + " is still there")
+			}
+		}
+		return nil
+	})
+	s.awaitReady("cache", 3)
+}
+
+// Only events tell that a pod of a StatefulSet is refused. They outlive that, and must not be taken for the truth then.
+func TestRefusedSlotsAreReportedUntilTheyCome(t *testing.T) {
+	s := newStory(t)
+	s.create("cache", 1, inSlots)
+	s.awaitReady("cache", 1)
+	s.Kubernetes.Refuse(`pods "cache-1" is forbidden: exceeded quota: small`)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
+	want := `Kubernetes refuses to create nodes: create Pod cache-1 in StatefulSet cache failed error: ` +
+		`pods "cache-1" is forbidden: exceeded quota: small`
+	if message := s.awaitReason(v1alpha1.ReasonNodesRefused); message != want {
+		t.Errorf("the message is %q, want %q", message, want)
+	}
+	s.Kubernetes.Refuse("")
+	s.awaitReady("cache", 2)
+}
+
+func TestACacheMovesToSlotsAndBack(t *testing.T) {
+	s := newStory(t)
+	s.create("cache", 2)
+	s.awaitReady("cache", 2)
+	for _, step := range []struct {
+		edit string
+		gone client.Object
+	}{
+		{`{"spec":{"workload":"StatefulSet"}}`, s.deployment("cache")},
+		{`{"spec":{"workload":null}}`, &appsv1.StatefulSet{ObjectMeta: s.deployment("cache").ObjectMeta}},
+	} {
+		s.Edit(s.memcached("cache"), step.edit)
+		s.Await(fmt.Sprintf("%T goes", step.gone), func(ctx context.Context) error {
+			err := s.Get(ctx, "cache", step.gone)
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return fmt.Errorf("it is there: %w", err)
+		})
+		s.awaitReady("cache", 2)
+	}
+}
+
+// What is turned on appears, and what is turned off goes.
+func TestOptionalObjectsComeAndGo(t *testing.T) {
+	s := newStory(t)
+	s.create("cache", 2)
+	s.awaitReady("cache", 2)
+	objects := map[string]func() client.Object{
+		"Service":             func() client.Object { return &corev1.Service{} },
+		"PodDisruptionBudget": func() client.Object { return &policyv1.PodDisruptionBudget{} },
+		"NetworkPolicy":       func() client.Object { return &networkingv1.NetworkPolicy{} },
+	}
+	await := func(there bool) {
+		for kind, empty := range objects {
+			s.Await(fmt.Sprintf("a %s: %t", kind, there), func(ctx context.Context) error {
+				err := s.Get(ctx, "cache", empty())
+				if there || apierrors.IsNotFound(err) {
+					return client.IgnoreNotFound(err)
+				}
+				return fmt.Errorf("it is there: %w", err)
+			})
+		}
+	}
+	for _, on := range []bool{true, false} {
+		edit := `{"spec":{"service":{},"disruption":{},"networkPolicy":{}}}`
+		if !on {
+			edit = `{"spec":{"service":null,"disruption":null,"networkPolicy":null}}`
+		}
+		s.Edit(s.memcached("cache"), edit)
+		if on {
+			s.Await("them all", func(ctx context.Context) error { return s.Get(ctx, "cache", &networkingv1.NetworkPolicy{}) })
+		}
+		await(on)
+		s.awaitReady("cache", 2)
+	}
+}

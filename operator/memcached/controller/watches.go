@@ -1,0 +1,38 @@
+package controller
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/watch"
+	"github.com/example/memcached-operator/operator/memcached/desired"
+)
+
+// SetUp adds the controller to a manager.
+func (r *Reconciler) SetUp(mgr manager.Manager) error {
+	owner := watch.OwnerIn(desired.ApplicationName)
+	err := builder.ControllerManagedBy(mgr).
+		Named("memcached").
+		WithOptions(controller.Options{MaxConcurrentReconciles: watch.Concurrency}).
+		Watches(&v1alpha1.Memcached{}, watch.Handler(watch.Itself, watch.Owner)).
+		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).
+		Watches(&appsv1.StatefulSet{}, watch.Handler(owner, watch.StatefulSet)).
+		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).
+		Watches(&corev1.Secret{}, watch.Handler(owner, watch.Child)).
+		Watches(&networkingv1.NetworkPolicy{}, watch.Handler(owner, watch.Child)).
+		Watches(&policyv1.PodDisruptionBudget{}, watch.Handler(owner, watch.Child)).
+		Watches(&corev1.Pod{}, watch.Handler(owner, watch.Pod)).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the controller of Memcached: %w", err)
+	}
+	return nil
+}

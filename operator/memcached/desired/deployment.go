@@ -1,0 +1,40 @@
+package desired
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/update/pending"
+)
+
+// deployment runs nodes that are all alike.
+func deployment(in inputs.Inputs, given pending.Given) (owned.Configuration, error) {
+	memcached, id := in.Memcached, Identity(in.Memcached)
+	annotations, err := record(given)
+	if err != nil {
+		return nil, err
+	}
+	return appsv1ac.Deployment(memcached.Name, memcached.Namespace).
+		WithLabels(id.Labels()).
+		WithAnnotations(annotations).
+		WithOwnerReferences(owner(memcached)).
+		WithSpec(appsv1ac.DeploymentSpec().
+			WithReplicas(memcached.Spec.Size).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(id.Selector())).
+			WithStrategy(strategy()).
+			WithTemplate(given.Template)), nil
+}
+
+// strategy replaces nodes one at a time and never has fewer than wanted: each replaced node comes up empty, so the rest
+// of the cache has to carry the load meanwhile.
+func strategy() *appsv1ac.DeploymentStrategyApplyConfiguration {
+	return appsv1ac.DeploymentStrategy().
+		WithType(appsv1.RollingUpdateDeploymentStrategyType).
+		WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
+			WithMaxSurge(intstr.FromInt32(1)).
+			WithMaxUnavailable(intstr.FromInt32(0)))
+}

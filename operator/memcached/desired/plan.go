@@ -1,0 +1,78 @@
+package desired
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/monitoring/manifest"
+)
+
+// ApplicationName is the value of the label app.kubernetes.io/name on everything that belongs to a cache.
+const ApplicationName = "memcached"
+
+// Plan is the desired state of a cache.
+type Plan struct {
+	owned.Plan
+
+	// Pending is what waits to be released, nil if nothing does.
+	Pending *v1alpha1.MemcachedPending
+
+	// Recheck is when to plan anew although nothing that is watched has changed; 0 for never.
+	Recheck time.Duration
+}
+
+// MakePlan returns everything that a cache needs. What runs the nodes comes first, so that an object of somebody else that
+// bears the name of another keeps no node from running; and the binding after the Service that it names. What is only there
+// if the user wants it comes last.
+//
+// The error says what is wrong with the spec, or with what it refers to. The plan is good all the same: with it, the cache
+// goes on as it was.
+func MakePlan(in inputs.Inputs) (Plan, error) {
+	nodes, err := planNodes(in)
+	plan := Plan{Plan: nodes.Plan, Pending: nodes.Pending, Recheck: recheck(in.Memcached.Spec)}
+	plan.Present = append(plan.Present, nodesService(in), binding(in))
+	for _, optional := range []struct {
+		wanted bool
+		make   func() owned.Configuration
+		kind   schema.GroupVersionKind
+	}{
+		{in.Memcached.Spec.Service != nil, func() owned.Configuration { return service(in) }, corev1.SchemeGroupVersion.WithKind("Service")},
+		{disruptible(in.Memcached.Spec), func() owned.Configuration { return disruptionBudget(in) }, policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")},
+		{in.Memcached.Spec.NetworkPolicy != nil, func() owned.Configuration { return networkPolicy(in) }, networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy")},
+		{in.Memcached.Spec.Monitoring != nil, func() owned.Configuration { return serviceMonitor(in) }, manifest.ServiceMonitorKind},
+	} {
+		if optional.kind == manifest.ServiceMonitorKind && !in.Features.ServiceMonitors {
+			continue // The cluster has no such objects.
+		}
+		if optional.wanted {
+			plan.Present = append(plan.Present, optional.make())
+		} else {
+			plan.Absent = append(plan.Absent, named(in, optional.kind))
+		}
+	}
+	return plan, err
+}
+
+// named refers to the object of a kind that has the name of the cache.
+func named(in inputs.Inputs, kind schema.GroupVersionKind) owned.Reference {
+	return owned.Reference{GroupVersionKind: kind, Namespace: in.Memcached.Namespace, Name: in.Memcached.Name}
+}
+
+// Identity returns what the labels of a cache's objects are made of.
+func Identity(memcached *v1alpha1.Memcached) owned.Identity {
+	return owned.Identity{Name: ApplicationName, Instance: memcached.Name, Component: "cache"}
+}
+
+// The kinds that run nodes.
+var (
+	deploymentKind  = appsv1.SchemeGroupVersion.WithKind("Deployment")
+	statefulSetKind = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
+)

@@ -1,0 +1,180 @@
+package sizing_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/example/memcached-operator/operator/memcached/desired/sizing"
+)
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+func TestArrange(t *testing.T) {
+	for name, c := range map[string]struct {
+		request sizing.Request
+		want    sizing.Arguments
+	}{
+		"the released default, derived": {
+			sizing.Request{MemoryLimit: 128 * mib},
+			sizing.Arguments{CacheMemory: 64, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
+		},
+		"the released default, asked for": {
+			sizing.Request{MemoryLimit: 128 * mib, CacheMemory: 64 * mib, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
+			sizing.Arguments{CacheMemory: 64, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
+		},
+		"less than fits, as asked, and whole MiB": {
+			sizing.Request{MemoryLimit: 128 * mib, CacheMemory: 20*mib + mib/2},
+			sizing.Arguments{CacheMemory: 20, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
+		},
+		"few connections leave more for items": {
+			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: 64},
+			sizing.Arguments{CacheMemory: 72, MaxConnections: 64, MaxItemSize: mib, Threads: 4},
+		},
+		"many threads leave less": {
+			sizing.Request{MemoryLimit: 128 * mib, Threads: 64},
+			sizing.Arguments{CacheMemory: 57, MaxConnections: 1024, MaxItemSize: mib, Threads: 64},
+		},
+		"TLS takes its share": {
+			sizing.Request{MemoryLimit: 256 * mib, TLS: true},
+			sizing.Arguments{CacheMemory: 113, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
+		},
+		"a warm restart has no pages beyond -m, and a file": {
+			sizing.Request{MemoryLimit: 128 * mib, WarmRestart: true},
+			sizing.Arguments{CacheMemory: 95, MaxConnections: 1024, MaxItemSize: mib, Threads: 4, VolumeSize: 96 * mib},
+		},
+		"large items": {
+			sizing.Request{MemoryLimit: 256 * mib, MaxItemSize: 64 * mib},
+			sizing.Arguments{CacheMemory: 173, MaxConnections: 1024, MaxItemSize: 64 * mib, Threads: 4},
+		},
+		"a large cache": {
+			sizing.Request{MemoryLimit: 64 * gib, MaxConnections: 50000, Threads: 16},
+			sizing.Arguments{CacheMemory: 58178, MaxConnections: 50000, MaxItemSize: mib, Threads: 16},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := sizing.Arrange(c.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if difference := cmp.Diff(c.want, got, cmpopts.IgnoreFields(sizing.Arguments{}, "Need")); difference != "" {
+				t.Errorf("the arguments differ (-want +got):\n%s", difference)
+			}
+			if got.Need.Total() > c.request.MemoryLimit/kib {
+				t.Errorf("it needs %d KiB of %d", got.Need.Total(), c.request.MemoryLimit/kib)
+			}
+		})
+	}
+}
+
+func TestNeedOfTheReleasedDefault(t *testing.T) {
+	got, err := sizing.Arrange(sizing.Request{MemoryLimit: 128 * mib})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sizing.Need{Items: 64 * kib, FirstPages: 38 * kib, HashTable: 6 * kib, Waste: 656, Process: 6*kib + 512, Connections: 12 * kib}
+	if difference := cmp.Diff(want, got.Need); difference != "" {
+		t.Errorf("the need differs (-want +got):\n%s", difference)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		request sizing.Request
+		message string
+		limit   int64
+	}{
+		"no limit": {
+			sizing.Request{},
+			"spec.resources.limits.memory: a memory limit is needed to size the cache: set one of at least 66Mi", 66 * mib,
+		},
+		"a limit below the overhead": {
+			sizing.Request{MemoryLimit: 64 * mib},
+			"spec.resources.limits.memory: 64Mi cannot hold a cache of 8Mi, the smallest possible one: it takes 65.1Mi, that is " +
+				"8Mi for items, 38Mi for the first page of each slab class, 0.5Mi for the hash table, 0.1Mi for waste, " +
+				"6.5Mi for memcached itself and its threads, 12Mi for connections. Set at least 66Mi, or maxConnections to at most 931",
+			66 * mib,
+		},
+		"a limit below any cache": {
+			sizing.Request{MemoryLimit: 16 * mib},
+			"spec.resources.limits.memory: 16Mi cannot hold a cache of 8Mi, the smallest possible one: it takes 65.1Mi, that is " +
+				"8Mi for items, 38Mi for the first page of each slab class, 0.5Mi for the hash table, 0.1Mi for waste, " +
+				"6.5Mi for memcached itself and its threads, 12Mi for connections. Set at least 66Mi",
+			66 * mib,
+		},
+		"a limit below the file of a warm restart": {
+			sizing.Request{MemoryLimit: 48 * mib, WarmRestart: true},
+			"spec.resources.limits.memory: 48Mi cannot hold a cache of 39Mi, the smallest possible with warmRestart: it takes 64.9Mi, that is " +
+				"39Mi for items, 6Mi for the hash table, 0.4Mi for waste, 7.5Mi for memcached itself and its threads, " +
+				"12Mi for connections. Set at least 65Mi",
+			65 * mib,
+		},
+		"a cache beyond the limit": {
+			sizing.Request{MemoryLimit: 128 * mib, CacheMemory: 100 * mib},
+			"spec.cacheMemory: a cache of 100Mi does not fit the memory limit of 128Mi: it takes 169.5Mi, that is " +
+				"100Mi for items, 38Mi for the first page of each slab class, 12Mi for the hash table, 1Mi for waste, " +
+				"6.5Mi for memcached itself and its threads, 12Mi for connections. Set the memory limit to at least 170Mi, " +
+				"or cacheMemory to at most 64Mi, or leave it out",
+			170 * mib,
+		},
+		"a cache that memcached does not start with": {
+			sizing.Request{MemoryLimit: 128 * mib, CacheMemory: 4 * mib},
+			"spec.cacheMemory: 4194304 bytes are less than 8Mi, the smallest possible one: choose at least that, or leave it out", 0,
+		},
+		"a cache that cannot hold two of the largest items": {
+			sizing.Request{MemoryLimit: 256 * mib, CacheMemory: 100 * mib, MaxItemSize: 64 * mib},
+			"spec.cacheMemory: 104857600 bytes are less than 128Mi, the smallest possible with maxItemSize 65536Ki (twice that): " +
+				"choose at least that, or leave it out", 0,
+		},
+		"an item size that memcached refuses": {
+			sizing.Request{MemoryLimit: 128 * mib, MaxItemSize: 1500 * kib},
+			"spec.maxItemSize: memcached takes multiples of 512Ki, and 1536000 bytes are none: choose 1024Ki or 1536Ki", 0,
+		},
+		"an item size that is too small": {
+			sizing.Request{MemoryLimit: 128 * mib, MaxItemSize: 64 * kib},
+			"spec.maxItemSize: memcached takes 512Ki to 1Gi, not 65536 bytes", 0,
+		},
+		"an item size that is too large": {
+			sizing.Request{MemoryLimit: 128 * gib, MaxItemSize: 2 * gib},
+			"spec.maxItemSize: memcached takes 512Ki to 1Gi, not 2147483648 bytes", 0,
+		},
+		"too many threads": {
+			sizing.Request{MemoryLimit: 128 * mib, Threads: 65},
+			"spec.threads: 65 threads are not possible: choose 1 to 64, or leave it out for 4", 0,
+		},
+		"a negative number of connections": {
+			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: -1},
+			"spec.maxConnections: -1 is not a number of connections: choose 1 or more, or leave it out for 1024", 0,
+		},
+		"too few connections for clients": {
+			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: 100, Threads: 32},
+			"spec.maxConnections: of 100 connections too few are left for clients, because memcached keeps 9 and 5 for each of its 32 threads " +
+				"for itself: choose at least 201, or fewer threads", 0,
+		},
+		"a negative cache": {
+			sizing.Request{MemoryLimit: 128 * mib, CacheMemory: -1},
+			"spec.cacheMemory: a cache cannot hold less than nothing: leave it out to use what the memory limit leaves", 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := sizing.Arrange(c.request)
+			var refusal *sizing.Refusal
+			if !errors.As(err, &refusal) {
+				t.Fatalf("got %+v and %v, want a refusal", got, err)
+			}
+			if difference := cmp.Diff(strings.Split(c.message, " "), strings.Split(refusal.Error(), " ")); difference != "" {
+				t.Errorf("the message differs (-want +got):\n%s\n%s", difference, refusal)
+			}
+			if refusal.MemoryLimit != c.limit {
+				t.Errorf("the limit that would do is %d, want %d", refusal.MemoryLimit, c.limit)
+			}
+		})
+	}
+}

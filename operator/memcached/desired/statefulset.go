@@ -1,0 +1,33 @@
+package desired
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/update/pending"
+)
+
+// statefulSet runs nodes in slots. Kubernetes makes and removes pods, all at a time because caches do not depend on each
+// other, but leaves running ones alone when the template changes: what can be changed in place without losing items, it does
+// not know (package nodes does).
+func statefulSet(in inputs.Inputs, given pending.Given) (owned.Configuration, error) {
+	memcached, id := in.Memcached, Identity(in.Memcached)
+	annotations, err := record(given)
+	if err != nil {
+		return nil, err
+	}
+	return appsv1ac.StatefulSet(memcached.Name, memcached.Namespace).
+		WithLabels(id.Labels()).
+		WithAnnotations(annotations).
+		WithOwnerReferences(owner(memcached)).
+		WithSpec(appsv1ac.StatefulSetSpec().
+			WithReplicas(memcached.Spec.Size).
+			WithServiceName(ServiceName(memcached.Name)).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(id.Selector())).
+			WithPodManagementPolicy(appsv1.ParallelPodManagement).
+			WithUpdateStrategy(appsv1ac.StatefulSetUpdateStrategy().WithType(appsv1.OnDeleteStatefulSetStrategyType)).
+			WithTemplate(given.Template)), nil
+}

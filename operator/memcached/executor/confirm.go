@@ -1,0 +1,59 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/memcached/update/rollout"
+)
+
+// confirm makes sure that the StatefulSet and its pods still are what the step was decided from.
+func (e *Executor) confirm(ctx context.Context, situation rollout.Input) error {
+	set := situation.StatefulSet
+	now := &metav1.PartialObjectMetadata{}
+	now.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
+	err := e.Live.Get(ctx, client.ObjectKeyFromObject(set), now)
+	switch {
+	case apierrors.IsNotFound(err):
+		return reconcileerror.Stale(fmt.Errorf("StatefulSet %s/%s was deleted meanwhile", set.Namespace, set.Name))
+	case err != nil:
+		return fmt.Errorf("read StatefulSet %s/%s: %w", set.Namespace, set.Name, err)
+	case now.UID != set.UID || now.Generation != set.Generation || !now.DeletionTimestamp.IsZero():
+		return reconcileerror.Stale(fmt.Errorf("StatefulSet %s/%s has changed meanwhile", set.Namespace, set.Name))
+	}
+	pods := &metav1.PartialObjectMetadataList{}
+	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	if err := e.Live.List(ctx, pods, client.InNamespace(set.Namespace), client.MatchingLabels(set.Spec.Selector.MatchLabels)); err != nil {
+		return fmt.Errorf("list the pods of StatefulSet %s/%s: %w", set.Namespace, set.Name, err)
+	}
+	if !same(situation, pods.Items) {
+		return reconcileerror.Stale(fmt.Errorf("the pods of StatefulSet %s/%s have changed meanwhile", set.Namespace, set.Name))
+	}
+	return nil
+}
+
+// same tells whether the pods of a situation are those that there are now.
+func same(situation rollout.Input, now []metav1.PartialObjectMetadata) bool {
+	known := map[string]*corev1.Pod{}
+	for i := range situation.Pods {
+		known[situation.Pods[i].Name] = &situation.Pods[i]
+	}
+	for i := range now {
+		if !metav1.IsControlledBy(&now[i], situation.StatefulSet) {
+			continue
+		}
+		pod := known[now[i].Name]
+		if pod == nil || pod.UID != now[i].UID || pod.ResourceVersion != now[i].ResourceVersion {
+			return false
+		}
+		delete(known, now[i].Name)
+	}
+	return len(known) == 0
+}

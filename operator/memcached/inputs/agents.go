@@ -1,0 +1,76 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/kube/pods"
+)
+
+// agentTimeout is how long an agent may take to answer. It asks its memcached, which answers in milliseconds or not at all.
+const agentTimeout = 2 * time.Second
+
+// Revisions returns the ControllerRevisions of a StatefulSet.
+func Revisions(ctx context.Context, reader client.Reader, set *appsv1.StatefulSet) ([]appsv1.ControllerRevision, error) {
+	found := &appsv1.ControllerRevisionList{}
+	if err := reader.List(ctx, found, client.InNamespace(set.Namespace), client.MatchingLabels(set.Spec.Selector.MatchLabels)); err != nil {
+		return nil, fmt.Errorf("list the revisions of StatefulSet %s/%s: %w", set.Namespace, set.Name, err)
+	}
+	var own []appsv1.ControllerRevision
+	for i := range found.Items {
+		if metav1.IsControlledBy(&found.Items[i], set) {
+			own = append(own, found.Items[i])
+		}
+	}
+	return own, nil
+}
+
+// Agents asks the agents of pods how their memcached is.
+type Agents struct {
+	// HTTP is what they are asked with.
+	HTTP *http.Client
+}
+
+// NewAgents returns Agents that keep no connection open: agents are asked seldom.
+func NewAgents() *Agents {
+	return &Agents{HTTP: &http.Client{
+		Timeout:   agentTimeout,
+		Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: agentTimeout}).DialContext},
+	}}
+}
+
+// States asks the agents of all pods that have one, at the same time. Who does not answer, or whose memcached does not, has
+// no state: the caller knows what to do without, and the pod's own readiness tells of what is wrong.
+func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*state.State {
+	states := map[string]*state.State{}
+	var lock sync.Mutex
+	var asking sync.WaitGroup
+	for i := range of {
+		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, api.AgentContainer) == nil {
+			continue
+		}
+		asking.Go(func() {
+			answer, err := state.Fetch(ctx, a.HTTP, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(api.MetricsPort)))
+			if err != nil {
+				return
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			states[of[i].Name] = answer
+		})
+	}
+	asking.Wait()
+	return states
+}

@@ -1,0 +1,82 @@
+package inputs_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+	discoveryfake "k8s.io/client-go/discovery/fake"
+	clienttesting "k8s.io/client-go/testing"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+)
+
+// resources is what a cluster says it has, of a group and version.
+func resources(groupVersion string, names ...string) *metav1.APIResourceList {
+	list := &metav1.APIResourceList{GroupVersion: groupVersion}
+	for _, name := range names {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name})
+	}
+	return list
+}
+
+func TestWhatTheClusterCanDo(t *testing.T) {
+	core, resizable := resources("v1", "pods", "pods/status"), resources("v1", "pods", "pods/resize")
+	both := inputs.Features{Resize: true, Shrink: true}
+	monitors := resources("monitoring.coreos.com/v1", "servicemonitors", "prometheusrules")
+	for name, test := range map[string]struct {
+		has     []*metav1.APIResourceList
+		version string
+		want    inputs.Features
+	}{
+		"neither":                       {[]*metav1.APIResourceList{core}, "v1.36.3", inputs.Features{}},
+		"resizing of running pods":      {[]*metav1.APIResourceList{resizable}, "v1.34.0-eks-1234", both},
+		"resizing, but no lower limits": {[]*metav1.APIResourceList{resizable}, "v1.33.9+k3s1", inputs.Features{Resize: true}},
+		"ServiceMonitors":               {[]*metav1.APIResourceList{core, monitors}, "v1.30.0", inputs.Features{ServiceMonitors: true}},
+		"the group, not the kind":       {[]*metav1.APIResourceList{core, resources("monitoring.coreos.com/v1", "probes")}, "v1.30.0", inputs.Features{}},
+		"resizing and ServiceMonitors":  {[]*metav1.APIResourceList{resizable, monitors}, "v1.36.3", inputs.Features{Resize: true, Shrink: true, ServiceMonitors: true}},
+		"the kind of another group":     {[]*metav1.APIResourceList{core, resources("example.com/v1", "servicemonitors")}, "v1.30.0", inputs.Features{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: test.has}, FakedServerVersion: &version.Info{GitVersion: test.version}}
+			features := &inputs.FeatureReader{Discovery: cluster, Clock: clocktesting.NewFakePassiveClock(time.Now())}
+			if got, err := features.Get(); got != test.want || err != nil {
+				t.Errorf("got %+v and %v, want %+v", got, err, test.want)
+			}
+		})
+	}
+}
+
+// A cluster learns of kinds while the operator runs; but to ask at each pass would load the API server.
+func TestTheClusterIsAskedAgainAfterSomeMinutes(t *testing.T) {
+	cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{resources("v1", "pods")}}, FakedServerVersion: &version.Info{GitVersion: "v1.36.3"}}
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	features := &inputs.FeatureReader{Discovery: cluster, Clock: clock}
+	for _, step := range []struct {
+		passes time.Duration
+		want   bool
+	}{{0, false}, {4 * time.Minute, false}, {2 * time.Minute, true}} {
+		clock.SetTime(clock.Now().Add(step.passes))
+		got, err := features.Get()
+		if got.Resize != step.want || err != nil {
+			t.Errorf("%s later: %+v, %v", step.passes, got, err)
+		}
+		cluster.Resources = []*metav1.APIResourceList{resources("v1", "pods", "pods/resize")}
+	}
+}
+
+// What could not be found out is not taken for missing, which would replace pods instead of resizing them.
+func TestAFailureIsNotAnAnswer(t *testing.T) {
+	cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{}}
+	cluster.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("connection refused")
+	})
+	features := &inputs.FeatureReader{Discovery: cluster, Clock: clocktesting.NewFakePassiveClock(time.Now())}
+	if _, err := features.Get(); err == nil {
+		t.Error("a cluster that does not answer was taken for one that can do nothing")
+	}
+}

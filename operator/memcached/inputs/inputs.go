@@ -1,0 +1,92 @@
+package inputs
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+)
+
+// MemcachedInputs is everything the desired state of a cache is computed from.
+type Inputs struct {
+	// Memcached is the object as the user wrote it. It is never changed.
+	Memcached *v1alpha1.Memcached
+
+	// Images are what there is to run.
+	Images Images
+
+	// Features are what the cluster can do.
+	Features Features
+
+	// Deployment and StatefulSet are what runs the cache; nil if there is none. Both are there while the cache moves from
+	// one to the other.
+	Deployment, StatefulSet *Workload
+
+	// Certificate and Users are the Secrets that the spec names; nil if there is none of that name.
+	Certificate, Users *corev1.Secret
+
+	// Now is the time at which a certificate has to be valid.
+	Now time.Time
+}
+
+// Features are what the cluster can do.
+type Features struct {
+	// Resize is on where resources of running pods can be changed (the subresource pods/resize).
+	Resize bool
+
+	// Shrink is on where that can make a memory limit less (Kubernetes 1.34 and later).
+	Shrink bool
+
+	// ServiceMonitors is on where the Prometheus operator's kind ServiceMonitor exists.
+	ServiceMonitors bool
+}
+
+// Workload is what the operator last gave a Deployment or StatefulSet.
+type Workload struct {
+	// Template is the pod template as it was applied.
+	Template *corev1ac.PodTemplateSpecApplyConfiguration
+
+	// Spec is the part of the cache's spec that the template was made for.
+	Spec v1alpha1.MemcachedSpec
+
+	// Unrecorded is on when the object has no record of what it was given. Template is then what the API server says was
+	// applied, and Spec is not known.
+	Unrecorded bool
+
+	// Settled is on when there are as many nodes as the cache's spec wants, all ready and of the template.
+	Settled bool
+}
+
+// Images are what nodes can be made of.
+type Images struct {
+	// Memcached maps the versions of memcached that this release of the operator knows to their images.
+	Memcached map[string]string
+
+	// Default is the version that caches run unless their spec says otherwise.
+	Default string
+
+	// Agent is the image of what runs beside memcached, empty if it is not known.
+	Agent string
+}
+
+// VersionOf returns the version of memcached in an image, empty if it is none of those that the operator knows.
+func (i Images) VersionOf(image string) string {
+	for version, known := range i.Memcached {
+		if known == image {
+			return version
+		}
+	}
+	return ""
+}
+
+// The annotations on a Deployment or StatefulSet that say what the operator last gave it. A later version of the operator
+// would make other pods from the same spec: it reads here what it must leave as it is, and what the user has changed since.
+const (
+	// TemplateAnnotation holds the pod template, in JSON.
+	TemplateAnnotation = "cache.example.com/applied-template"
+
+	// SpecAnnotation holds the part of the spec that the template was made for, in JSON.
+	SpecAnnotation = "cache.example.com/applied-spec"
+)

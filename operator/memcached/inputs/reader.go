@@ -1,0 +1,146 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/workload"
+)
+
+// Memcached reads what the desired state of a cache is computed from.
+type Reader struct {
+	// Cached reads from the operator's caches, which hold objects of ours alone.
+	Cached client.Reader
+
+	// Live reads from the API server: what the caches do not hold.
+	Live client.Reader
+
+	// Images are what there is to run.
+	Images Images
+
+	// Features tells what the cluster can do.
+	Features func() (Features, error)
+}
+
+// Inputs returns what the desired state of a cache is computed from, at the time now. In the steady state of a cache that
+// names no Secret it reads the caches only. Secrets of users are read each time: to watch them, all Secrets of the cluster
+// would have to be held.
+func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now metav1.Time) (Inputs, error) {
+	in := Inputs{Memcached: memcached, Images: m.Images, Now: now.Time}
+	var err error
+	if in.Features, err = m.Features(); err != nil {
+		return in, err
+	}
+	inSlots := memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet
+	if in.Deployment, err = m.deployment(ctx, memcached, !inSlots); err != nil {
+		return in, err
+	}
+	if in.StatefulSet, err = m.statefulSet(ctx, memcached, inSlots); err != nil {
+		return in, err
+	}
+	if tls := memcached.Spec.TLS; tls != nil {
+		if in.Certificate, err = m.secret(ctx, memcached.Namespace, tls.SecretName); err != nil {
+			return in, err
+		}
+	}
+	if auth := memcached.Spec.Auth; auth != nil {
+		in.Users, err = m.secret(ctx, memcached.Namespace, auth.SecretName)
+	}
+	return in, err
+}
+
+func (m *Reader) deployment(ctx context.Context, owner *v1alpha1.Memcached, wanted bool) (*Workload, error) {
+	found := &appsv1.Deployment{}
+	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
+		return nil, err
+	}
+	recorded := Recorded(found.Annotations)
+	if recorded == nil {
+		if err := m.Live.Get(ctx, client.ObjectKeyFromObject(found), found); err != nil {
+			return nil, fmt.Errorf("read Deployment %s/%s: %w", found.Namespace, found.Name, err)
+		}
+		if recorded = Recorded(found.Annotations); recorded == nil {
+			recorded = &Workload{Template: templateOf(found), Unrecorded: true}
+		}
+	}
+	recorded.Settled = settled(workload.OfDeployment(found), owner)
+	return recorded, nil
+}
+
+func settled(account *workload.Status, owner *v1alpha1.Memcached) bool {
+	return account.Settled() && account.Wanted == owner.Spec.Size
+}
+
+// templateOf returns the pod template as it was applied by a version of the operator that kept no record of it. If the API
+// server does not know any more who set which field, all fields count.
+func templateOf(deployment *appsv1.Deployment) *corev1ac.PodTemplateSpecApplyConfiguration {
+	applied, err := appsv1ac.ExtractDeployment(deployment, owned.Manager)
+	if err == nil && applied.Spec != nil && applied.Spec.Template != nil && applied.Spec.Template.Spec != nil {
+		return applied.Spec.Template
+	}
+	return owned.Convert[corev1ac.PodTemplateSpecApplyConfiguration](deployment.Spec.Template)
+}
+
+func (m *Reader) statefulSet(ctx context.Context, owner *v1alpha1.Memcached, wanted bool) (*Workload, error) {
+	found := &appsv1.StatefulSet{}
+	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
+		return nil, err
+	}
+	recorded := Recorded(found.Annotations)
+	if recorded == nil { // Somebody took the record away.
+		recorded = &Workload{
+			Template: owned.Convert[corev1ac.PodTemplateSpecApplyConfiguration](found.Spec.Template),
+			Spec:     owner.Spec,
+		}
+	}
+	recorded.Settled = settled(workload.OfStatefulSet(found), owner)
+	return recorded, nil
+}
+
+// find reads the object of a cache's name, and tells whether it is the cache's, or was and has lost its owner, which only the
+// API server knows. A wanted one that the caches do not know is looked for live: to take an existing one for missing would
+// mean to make it anew.
+func (m *Reader) find(ctx context.Context, owner, object client.Object, wanted bool) (bool, error) {
+	key := client.ObjectKeyFromObject(owner)
+	err := m.Cached.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) && wanted {
+		err = m.Live.Get(ctx, key, object)
+	}
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read what runs %s: %w", key, err)
+	}
+	if controller := metav1.GetControllerOf(object); controller != nil {
+		return controller.UID == owner.GetUID(), nil
+	}
+	if err := m.Live.Get(ctx, key, object); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return owned.Applied(object), nil
+}
+
+// secret returns the Secret of a name, nil if there is none.
+func (m *Reader) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	found := &corev1.Secret{}
+	err := m.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, found)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil // No Secret is an answer, and documented.
+	case err != nil:
+		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
+	}
+	return found, nil
+}

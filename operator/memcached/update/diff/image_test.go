@@ -1,0 +1,59 @@
+package diff_test
+
+import (
+	"testing"
+
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/update/diff"
+)
+
+func TestImage(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to string
+		edit     func(running, wanted *diff.State)
+		want     diff.Class
+		reason   string
+	}{
+		"measured: 1.6.18 to 1.6.38":        {"1.6.18", "1.6.38", nil, warm, "memcached restarts in the same pod, one pod at a time, and 1.6.38 finds the items of 1.6.18 again."},
+		"measured: 1.6.18 to 1.6.45":        {"1.6.18", "1.6.45", nil, warm, ""},
+		"measured: 1.6.45 back to 1.6.38":   {"1.6.45", "1.6.38", nil, warm, ""},
+		"measured: 1.6.38 back to 1.6.18":   {"1.6.38", "1.6.18", nil, cold, "memcached 1.6.18 does not read the items of the newer 1.6.38: versions before 1.6.38 are too old for that."},
+		"the same version, built anew":      {"1.6.38", "1.6.38", nil, warm, ""},
+		"the same old version, built anew":  {"1.6.18", "1.6.18", nil, warm, ""},
+		"from before the measured versions": {"1.6.17", "1.6.38", nil, cold, "It is not known whether memcached 1.6.38 reads the items of 1.6.17, so it is taken that they are lost."},
+		"back, not measured":                {"1.6.37", "1.6.36", nil, cold, ""},
+		"to another minor version":          {"1.6.45", "1.7.0", nil, cold, ""},
+		"to another major version":          {"1.6.45", "2.6.45", nil, cold, ""},
+		"the running version is not known":  {"", "1.6.38", nil, cold, "The version of memcached in one of the images is not known, so it cannot be told whether the new one reads the items of the old one."},
+		"the wanted version is not known":   {"1.6.38", "", nil, cold, ""},
+		"no version at all":                 {"latest", "1.6.38", nil, cold, ""},
+		"without warm restart": {"1.6.18", "1.6.38", func(running, wanted *diff.State) {
+			running.Arguments.MemoryFile, wanted.Arguments.MemoryFile = "", ""
+		}, cold, "memcached restarts, and without warm restart it starts empty."},
+		"warm restart only from now on": {"1.6.18", "1.6.38", func(running, _ *diff.State) { running.Arguments.MemoryFile = "" }, cold, ""},
+		"warm restart no more":          {"1.6.18", "1.6.38", func(_, wanted *diff.State) { wanted.Arguments.MemoryFile = "" }, cold, ""},
+		"in a Deployment": {"1.6.18", "1.6.38", func(running, wanted *diff.State) {
+			running.Workload, wanted.Workload = diff.Deployment, diff.Deployment
+		}, cold, "memcached restarts in a new pod, and starts empty; a StatefulSet with warm restart would keep the items."},
+		"with another -m":            {"1.6.18", "1.6.38", func(_, w *diff.State) { w.Arguments.CacheMemory++ }, cold, "memcached restarts, and because the layout of its memory changes as well it starts empty."},
+		"with another -I":            {"1.6.18", "1.6.38", func(_, w *diff.State) { w.Arguments.MaxItemSize *= 2 }, cold, ""},
+		"with another -n":            {"1.6.18", "1.6.38", func(_, w *diff.State) { w.Arguments.MinItemSpace++ }, cold, ""},
+		"with another -f":            {"1.6.18", "1.6.38", func(_, w *diff.State) { w.Arguments.GrowthFactor = "1.5" }, cold, ""},
+		"with another -C":            {"1.6.18", "1.6.38", func(_, w *diff.State) { w.Arguments.NoCAS = true }, cold, ""},
+		"with another slab option":   {"1.6.18", "1.6.38", func(_, w *diff.State) { w.Arguments.SlabOptions = nil }, cold, ""},
+		"with one more label":        {"1.6.18", "1.6.38", func(_, w *diff.State) { w.Labels["more"] = "yes" }, warm, ""},
+		"with other memory for pods": {"1.6.18", "1.6.38", func(_, w *diff.State) { w.Resources.MemoryLimit *= 2 }, warm, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			running, wanted := warmState(), warmState()
+			running.Version, wanted.Version, wanted.Image = c.from, c.to, "memcached:other"
+			if c.edit != nil {
+				c.edit(&running, &wanted)
+			}
+			got := one(t, running, wanted, inputs.Features{Resize: true}, "image")
+			if got.Class != c.want || c.reason != "" && got.Reason != c.reason {
+				t.Errorf("got %s: %s\nwant %s: %s", got.Class, got.Reason, c.want, c.reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,191 @@
+package diff_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/operator/memcached/args"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/update/diff"
+)
+
+const released = "docker.io/library/memcached@sha256:1111111111111111111111111111111111111111111111111111111111111111"
+
+// wantedTemplate is the one of the golden file of the desired state, stored the one that the API server makes of it:
+// k8s.io/kubernetes v1.36.3 wrote it, with its own defaults.
+func wantedTemplate(t *testing.T) *corev1.PodTemplateSpec {
+	t.Helper()
+	raw, err := os.ReadFile("../../desired/testdata/three-nodes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan struct {
+		Present []struct {
+			Spec struct {
+				Template *corev1.PodTemplateSpec `json:"template"`
+			} `json:"spec"`
+		}
+	}
+	if err := yaml.Unmarshal(raw, &plan); err != nil {
+		t.Fatal(err)
+	}
+	return plan.Present[0].Spec.Template
+}
+
+func storedTemplate(t *testing.T) *corev1.PodTemplateSpec {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/stored.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &corev1.PodTemplateSpec{}
+	if err := yaml.UnmarshalStrict(raw, template); err != nil {
+		t.Fatal(err)
+	}
+	return template
+}
+
+func read(t *testing.T, template *corev1.PodTemplateSpec) diff.State {
+	t.Helper()
+	state, err := diff.Read(diff.Deployment, template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+func TestReadTheReleasedTemplate(t *testing.T) {
+	got := read(t, storedTemplate(t))
+	labels := map[string]string{
+		"app.kubernetes.io/component":  "cache",
+		"app.kubernetes.io/instance":   "example-memcached",
+		"app.kubernetes.io/managed-by": "memcached-operator",
+		"app.kubernetes.io/name":       "memcached",
+		"app.kubernetes.io/part-of":    "example-memcached",
+	}
+	want := diff.State{
+		Workload: diff.Deployment,
+		Image:    released,
+		Command:  []string{"memcached"},
+		Arguments: args.Arguments{
+			CacheMemory: 64, MaxConnections: 1024, MaxItemSize: 1 << 20, Threads: 4, Port: 11211, MinItemSpace: 48, GrowthFactor: "1.25",
+		},
+		Resources: diff.Resources{CPURequest: 50, CPULimit: 1000, MemoryRequest: 128 << 20, MemoryLimit: 128 << 20},
+		Scheduling: diff.Scheduling{TopologySpread: []string{
+			`{"maxSkew":1,"topologyKey":"kubernetes.io/hostname","whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":` +
+				`{"app.kubernetes.io/instance":"example-memcached","app.kubernetes.io/managed-by":"memcached-operator","app.kubernetes.io/name":"memcached"}}}`,
+		}},
+		Labels: labels,
+	}
+	rest := got.Rest
+	got.Rest = nil
+	if difference := cmp.Diff(want, got); difference != "" {
+		t.Errorf("the state differs (-want +got):\n%s", difference)
+	}
+	for path, value := range map[string]string{
+		"spec.enableServiceLinks":                                             "false",
+		"spec.terminationGracePeriodSeconds":                                  "30",
+		"spec.containers[memcached].livenessProbe.failureThreshold":           "6",
+		"spec.containers[memcached].ports[memcached].containerPort":           "11211",
+		"spec.containers[memcached].securityContext.capabilities.drop[0]":     "ALL",
+		"spec.containers[memcached].securityContext.readOnlyRootFilesystem":   "true",
+		"spec.containers[memcached].readinessProbe.tcpSocket.port":            "memcached",
+		"spec.securityContext.runAsUser":                                      "11211",
+		"spec.containers[memcached].readinessProbe.initialDelaySeconds":       "1",
+		"spec.containers[memcached].securityContext.allowPrivilegeEscalation": "false",
+	} {
+		if rest[path] != value {
+			t.Errorf("the rest has %q at %s, want %q", rest[path], path, value)
+		}
+	}
+}
+
+// What the API server fills in is no change; otherwise every cache would seem to wait for one.
+func TestAStoredTemplateIsTheWantedOne(t *testing.T) {
+	changes, class := diff.Compare(read(t, storedTemplate(t)), read(t, wantedTemplate(t)), inputs.Features{})
+	if len(changes) > 0 || class != diff.None {
+		t.Errorf("got %s %+v, want no change", class, changes)
+	}
+}
+
+func TestReadLeavesTheTemplateAlone(t *testing.T) {
+	template := everything()
+	before := template.DeepCopy()
+	read(t, template)
+	if difference := cmp.Diff(before, template); difference != "" {
+		t.Errorf("Read changed its input (-before +after):\n%s", difference)
+	}
+}
+
+// Each edit is to a template with everything, so that what is read and what is left for the rest show.
+func TestReadSeesEveryPart(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*corev1.PodTemplateSpec)
+		want []string
+	}{
+		"nothing": {func(*corev1.PodTemplateSpec) {}, nil},
+		"what kubectl rollout restart leaves": {func(p *corev1.PodTemplateSpec) {
+			p.Annotations["kubectl.kubernetes.io/restartedAt"] = "2026-01-01T00:00:00Z"
+		}, nil},
+		"the image":         {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Image = "memcached:latest" }, []string{"image"}},
+		"the agent's image": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[1].Image = "agent:2" }, []string{"agentImage"}},
+		"the agent's arguments": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[1].Args = []string{"agent", "--more"} },
+			[]string{"template.spec.containers[agent].args[1]"}},
+		"the agent's memory": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[1].Resources.Limits = memory("64Mi") },
+			[]string{"template.spec.containers[agent].resources.limits.memory"}},
+		"the agent goes": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers = p.Spec.Containers[:1] },
+			[]string{"agentImage", "template.spec.containers[agent].args[0]", "template.spec.containers[agent].name",
+				"template.spec.containers[agent].resources.limits.memory", "template.spec.containers[agent].terminationMessagePath",
+				"template.spec.containers[agent].terminationMessagePolicy"}},
+		"an argument": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args[1] = "100" }, []string{"arguments.cacheMemory"}},
+		"the Secret of the certificate": {func(p *corev1.PodTemplateSpec) { p.Spec.Volumes[0].Secret.SecretName = "other" },
+			[]string{"certificates.secret"}},
+		"the Secret of the users": {func(p *corev1.PodTemplateSpec) { p.Spec.Volumes[1].Secret.SecretName = "other" }, []string{"users.secret"}},
+		"the volume of the items": {func(p *corev1.PodTemplateSpec) { *p.Spec.Volumes[2].EmptyDir.SizeLimit = quantity("1Gi") },
+			[]string{"volumeSize"}},
+		"another medium": {func(p *corev1.PodTemplateSpec) { p.Spec.Volumes[2].EmptyDir.Medium = "" },
+			[]string{"template.spec.volumes[cache].emptyDir", "template.spec.volumes[cache].emptyDir.medium"}},
+		"the memory limit": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Resources.Limits = memory("1Gi") },
+			[]string{"resources.limits.memory"}},
+		"the tolerations":   {func(p *corev1.PodTemplateSpec) { p.Spec.Tolerations[0].Key = "other" }, []string{"scheduling.tolerations"}},
+		"the node selector": {func(p *corev1.PodTemplateSpec) { p.Spec.NodeSelector["disk"] = "none" }, []string{"scheduling.nodeSelector"}},
+		"the affinity":      {func(p *corev1.PodTemplateSpec) { p.Spec.Affinity = nil }, []string{"scheduling.affinity"}},
+		"the priority":      {func(p *corev1.PodTemplateSpec) { p.Spec.PriorityClassName = "high" }, []string{"scheduling.priorityClass"}},
+		"a label":           {func(p *corev1.PodTemplateSpec) { p.Labels["more"] = "yes" }, []string{"labels"}},
+		"an annotation":     {func(p *corev1.PodTemplateSpec) { p.Annotations["more"] = "yes" }, []string{"annotations"}},
+		"a probe": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].LivenessProbe.PeriodSeconds = 30 },
+			[]string{"template.spec.containers[memcached].livenessProbe.periodSeconds"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			edited := everything()
+			c.edit(edited)
+			changes, _ := diff.Compare(read(t, everything()), read(t, edited), inputs.Features{})
+			var got []string
+			for _, one := range changes {
+				got = append(got, one.Field)
+			}
+			if difference := cmp.Diff(c.want, got); difference != "" {
+				t.Errorf("the changed fields differ (-want +got):\n%s", difference)
+			}
+		})
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for want, edit := range map[string]func(*corev1.PodTemplateSpec){
+		`the pod template has no container "memcached"`: func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Name = "other" },
+		`memcached's argument -m: "much" is not a whole number`: func(p *corev1.PodTemplateSpec) {
+			p.Spec.Containers[0].Args = []string{"-m", "much"}
+		},
+	} {
+		template := everything()
+		edit(template)
+		if state, err := diff.Read(diff.Deployment, template); err == nil || err.Error() != want {
+			t.Errorf("got %+v and %v, want %s", state, err, want)
+		}
+	}
+}

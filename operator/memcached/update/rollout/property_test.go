@@ -1,0 +1,271 @@
+package rollout_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/example/memcached-operator/operator/memcached/update/rollout"
+)
+
+// stories is how many random stories each property is tested with.
+const stories = 60
+
+// story is a world in which things happen at random: parts of the cluster are slow, the operator sees what was, ends before
+// it makes a step, or makes it twice.
+type story struct {
+	*world
+	seed   uint64
+	random *rand.Rand
+	past   []rollout.Input
+	trace  []string
+	check  func(step rollout.Step, pod *corev1.Pod)
+	lame   bool // Agents fail by themselves, too. Then pods that are not ready may be changed while others are not.
+}
+
+func newStory(t *testing.T, seed uint64, s shape) *story {
+	random := rand.New(rand.NewPCG(seed, 0))
+	return &story{seed: seed, world: newWorld(t, 1+random.Int32N(4), s), random: random, check: func(rollout.Step, *corev1.Pod) {}}
+}
+
+func (s *story) chance(percent int) bool { return s.random.IntN(100) < percent }
+
+// see returns a situation of which each part may be of the past, as in caches that are filled one by one.
+func (s *story) see() rollout.Input {
+	now := s.situation()
+	s.past = append(s.past, now)
+	if len(s.past) > 4 {
+		s.past = s.past[1:]
+	}
+	if s.chance(70) {
+		return now
+	}
+	now.StatefulSet = s.past[s.random.IntN(len(s.past))].StatefulSet
+	now.Pods = s.past[s.random.IntN(len(s.past))].Pods
+	return now
+}
+
+// act lets the operator make one step.
+func (s *story) act() {
+	s.t.Helper()
+	situation := s.see()
+	step, err := rollout.Next(situation)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	again, _ := rollout.Next(situation)
+	if difference := cmp.Diff(step, again); difference != "" {
+		s.t.Fatalf("the same situation leads to another step:\n%s", difference)
+	}
+	if step.Kind == rollout.None || step.Kind == rollout.Wait || !s.current(situation) || s.chance(10) {
+		return
+	}
+	if step.Kind == rollout.Replace && !step.Unready && s.chance(20) {
+		return // A budget does not allow it.
+	}
+	before := s.pods[step.Pod.Name].DeepCopy()
+	s.make(step)
+	s.trace = append(s.trace, fmt.Sprintf("%s %s %s: %s %s", s.now.Format("15:04:05"), step.Kind, step.Pod.Name, step.Why, step.Content))
+	s.check(step, before)
+	s.oneAtATime()
+}
+
+// current tells whether the operator's knowledge is that of the API server, as package executor makes sure of.
+func (s *story) current(known rollout.Input) bool {
+	if known.StatefulSet.Generation != s.set.Generation || len(known.Pods) != len(s.pods) {
+		return false
+	}
+	return !slices.ContainsFunc(known.Pods, func(pod corev1.Pod) bool {
+		now := s.pods[pod.Name]
+		return now == nil || now.UID != pod.UID || now.ResourceVersion != pod.ResourceVersion
+	})
+}
+
+func (s *story) oneAtATime() {
+	s.t.Helper()
+	var down []string
+	for name, m := range s.machines {
+		if m.ours && !s.lame || m.down {
+			down = append(down, name)
+		}
+	}
+	if len(down) > 1 {
+		s.t.Fatalf("seed %d: the operator has made %v unready at a time:\n%s", s.seed, down, strings.Join(s.trace, "\n"))
+	}
+}
+
+// change sets another template, which the StatefulSet controller may see later.
+func (s *story) change(to shape) {
+	s.want(to)
+	if s.chance(50) {
+		s.set.Status.ObservedGeneration--
+	}
+}
+
+func (s *story) pass() {
+	if s.chance(50) {
+		s.seeTemplate()
+	}
+	s.turn(func() bool { return s.chance(60) })
+}
+
+// end lets the operator bring a last template about.
+func (s *story) end(to shape) {
+	s.t.Helper()
+	s.want(to)
+	for range 1500 {
+		s.act()
+		s.pass()
+		s.user()
+		if s.next().Kind == rollout.None && s.allReady() {
+			break
+		}
+	}
+	s.settle(10)
+	s.expectDone()
+}
+
+func (s *story) allReady() bool {
+	ready := 0
+	for _, pod := range s.pods {
+		if isReady(pod) {
+			ready++
+		}
+	}
+	return ready == int(*s.set.Spec.Replicas)
+}
+
+// user does what a message says.
+func (s *story) user() {
+	if step, err := rollout.Next(s.situation()); err == nil && step.Stuck && step.Pod != nil && s.pods[step.Pod.Name] != nil &&
+		s.machines[step.Pod.Name].images["memcached"] != "" && isReady(s.pods[step.Pod.Name]) && s.pods[step.Pod.Name].Annotations[rollout.UpdateAnnotation] != "" {
+		delete(s.pods[step.Pod.Name].Annotations, rollout.UpdateAnnotation)
+		s.changed(s.pods[step.Pod.Name])
+	}
+}
+
+// mild changes a shape in a way that keeps the items.
+func (s *story) mild(of shape) shape {
+	return of.with(func(to *shape) {
+		switch s.random.IntN(3) {
+		case 0:
+			to.labels = map[string]string{"label": fmt.Sprint(s.random.IntN(3))}
+		case 1:
+			to.agent = fmt.Sprint("agent:", s.random.IntN(3))
+		case 2:
+			to.memory, to.spare = int64(64<<s.random.IntN(3)), int64(64<<s.random.IntN(3))
+		}
+		if to.warm {
+			to.memory, to.version = 64, []string{"1.6.38", "1.6.45", "bad"}[s.random.IntN(3)]
+		}
+	})
+}
+
+// TestMildChangesLoseNothing: whatever is changed and reverted on the way, no pod is replaced, no item is lost, never is more
+// than one pod down, and in the end all pods are as wanted.
+func TestMildChangesLoseNothing(t *testing.T) {
+	for seed := range uint64(stories) {
+		begin := plain()
+		if seed%2 == 0 {
+			begin = warm()
+		}
+		begin.version = "1.6.38"
+		s := newStory(t, seed, begin)
+		before, items := s.uids(), map[string]int64{}
+		s.check = func(step rollout.Step, _ *corev1.Pod) {
+			if step.Kind == rollout.Replace {
+				t.Fatalf("seed %d: %s", seed, step.Why)
+			}
+		}
+		shapes := []shape{begin}
+		for range 120 {
+			if s.chance(10) {
+				next := s.mild(shapes[len(shapes)-1])
+				if s.chance(30) {
+					next = shapes[s.random.IntN(len(shapes))]
+				}
+				shapes = append(shapes, next)
+				s.change(next)
+			}
+			s.act()
+			s.pass()
+			for name, m := range s.machines {
+				if m.state() == nil {
+					continue
+				}
+				if m.items < items[name] {
+					t.Fatalf("seed %d: %s had %d items and has %d", seed, name, items[name], m.items)
+				}
+				items[name] = m.items
+				if m.allocated+32 > m.limit {
+					t.Fatalf("seed %d: %s has %dMi for items in %dMi", seed, name, m.allocated, m.limit)
+				}
+			}
+		}
+		s.end(s.mild(begin).with(func(to *shape) { to.version = "1.6.38" }))
+		if s.uids() != before {
+			t.Fatalf("seed %d: pods were replaced", seed)
+		}
+	}
+}
+
+// wild changes a shape in any way.
+func (s *story) wild() shape {
+	begin := plain()
+	begin.warm = s.chance(50)
+	to := s.mild(begin)
+	to.version = []string{"1.6.18", "1.6.38", "1.6.45", "bad"}[s.random.IntN(4)]
+	to.connections = 1024 * (1 + s.random.IntN(2))
+	return to
+}
+
+// cold tells, other than the package does, whether a pod has to lose its items to become what is wanted.
+func (s *story) cold(pod *corev1.Pod) bool {
+	wanted := s.set.Spec.Template.Spec.Containers[0]
+	before, after := version(pod.Spec.Containers[0].Image), version(wanted.Image)
+	if pod.Spec.Containers[0].Image != wanted.Image && (argument(pod, "-e") == "" || after < before && after < "1.6.38") {
+		return true
+	}
+	rest := &corev1.Pod{Spec: s.set.Spec.Template.Spec}
+	return argument(pod, "-c") != argument(rest, "-c") || argument(pod, "-e") != argument(rest, "-e") ||
+		argument(pod, "-e") != "" && argument(pod, "-m") != argument(rest, "-m")
+}
+
+// TestAnythingMayHappen: whatever is wanted and whatever fails, a pod that serves clients is replaced for a cold change only,
+// and restarted for a warm one only, never is more than one pod down because of the operator, and in the end all pods are as
+// wanted.
+func TestAnythingMayHappen(t *testing.T) {
+	for seed := range uint64(stories) {
+		s := newStory(t, seed, plain())
+		s.lame = seed%2 == 1
+		s.check = func(step rollout.Step, pod *corev1.Pod) {
+			if !serves(pod) {
+				return
+			}
+			restarts := pod.Spec.Containers[0].Image != s.pods[pod.Name].Spec.Containers[0].Image
+			if cold := s.cold(pod); step.Kind == rollout.Replace && !cold || restarts && cold {
+				t.Fatalf("seed %d: it is %t that %s is to lose its items, but: %s", seed, cold, pod.Name, step.Why)
+			}
+		}
+		for range 200 {
+			if s.chance(8) {
+				s.change(s.wild())
+			}
+			s.act()
+			s.pass()
+			s.mishap()
+			s.user()
+		}
+		for _, m := range s.machines {
+			m.sick, m.lame = false, false
+		}
+		last := s.wild()
+		last.version = "1.6.45"
+		s.end(last)
+	}
+}

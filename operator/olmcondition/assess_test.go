@@ -1,0 +1,119 @@
+package olmcondition
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func rolling(kind, namespace, name string) Work {
+	return Work{Object: Object{Kind: kind, Namespace: namespace, Name: name}, Reason: ReasonRolloutInProgress}
+}
+
+func TestAssess(t *testing.T) {
+	const replacing = "Pods are being replaced because the operator runs them in another way than before: wait for "
+	const mend = ". This ends by itself; to upgrade at once, set Upgradeable to True in spec.overrides"
+	for name, test := range map[string]struct {
+		work    []Work
+		status  metav1.ConditionStatus
+		reason  string
+		message string
+	}{
+		"nothing is under way": {
+			status: metav1.ConditionTrue, reason: "NothingInProgress",
+			message: "Nothing is under way that an upgrade would interrupt",
+		},
+		"one rollout": {
+			work:   []Work{rolling("Memcached", "default", "cache")},
+			status: metav1.ConditionFalse, reason: "RolloutInProgress",
+			message: replacing + "Memcached default/cache" + mend,
+		},
+		"several are named in alphabetical order": {
+			work:   []Work{rolling("Memcached", "b", "x"), rolling("Application", "z", "x"), rolling("Memcached", "a", "x")},
+			status: metav1.ConditionFalse, reason: "RolloutInProgress",
+			message: replacing + "Application z/x, Memcached a/x, Memcached b/x" + mend,
+		},
+		"of many only a few are named": {
+			work:   []Work{rolling("K", "n", "5"), rolling("K", "n", "1"), rolling("K", "n", "3"), rolling("K", "n", "2"), rolling("K", "n", "4")},
+			status: metav1.ConditionFalse, reason: "RolloutInProgress",
+			message: replacing + "K n/1, K n/2, K n/3 and 2 more" + mend,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range len(test.work) + 1 {
+				status, reason, message := Assess(Facts{Work: test.work})
+				if status != test.status || reason != test.reason || message != test.message {
+					t.Errorf("got %s %s %q, want %s %s %q", status, reason, message, test.status, test.reason, test.message)
+				}
+				if len(test.work) > 1 { // The order of the facts is of no account.
+					test.work = append(test.work[1:], test.work[0])
+				}
+			}
+		})
+	}
+}
+
+func TestTheTrackerKnowsWhatIsUnderWay(t *testing.T) {
+	tracker := NewTracker()
+	first, second := rolling("Memcached", "default", "a"), rolling("Memcached", "default", "b")
+	for _, step := range []struct {
+		name    string
+		do      func()
+		want    []Work
+		signals bool
+	}{
+		{name: "nothing at first", do: func() {}},
+		{name: "one begins", do: func() { tracker.Begin(first) }, want: []Work{first}, signals: true},
+		{name: "it begins again", do: func() { tracker.Begin(first) }, want: []Work{first}},
+		{name: "another begins", do: func() { tracker.Begin(second) }, want: []Work{first, second}, signals: true},
+		{name: "one ends", do: func() { tracker.End(first.Object) }, want: []Work{second}, signals: true},
+		{name: "it ends again", do: func() { tracker.End(first.Object) }, want: []Work{second}},
+		{name: "two changes, one signal", do: func() { tracker.End(second.Object); tracker.Begin(first) }, want: []Work{first}, signals: true},
+	} {
+		step.do()
+		got := tracker.Facts().Work
+		slices.SortFunc(got, func(a, b Work) int { return slices.Compare([]byte(a.Object.Name), []byte(b.Object.Name)) })
+		if !slices.Equal(got, step.want) {
+			t.Errorf("%s: got %v, want %v", step.name, got, step.want)
+		}
+		if got := signalled(tracker); got != step.signals {
+			t.Errorf("%s: signalled is %t", step.name, got)
+		}
+		if signalled(tracker) {
+			t.Errorf("%s: a second signal", step.name)
+		}
+	}
+}
+
+func signalled(tracker *Tracker) bool {
+	select {
+	case <-tracker.Changed():
+		return true
+	default:
+		return false
+	}
+}
+
+func TestTheTrackerIsSafeForManyGoroutines(t *testing.T) {
+	tracker := NewTracker()
+	done := make(chan struct{})
+	for i := range 8 {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for j := range 100 {
+				work := rolling("Memcached", "default", fmt.Sprintf("%d-%d", i, j))
+				tracker.Begin(work)
+				tracker.Facts()
+				tracker.End(work.Object)
+			}
+		}()
+	}
+	for range 8 {
+		<-done
+	}
+	if work := tracker.Facts().Work; len(work) > 0 {
+		t.Errorf("left: %v", work)
+	}
+}

@@ -1,0 +1,110 @@
+package olmcondition
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/example/memcached-operator/operator/kube/apply"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/kube/workload"
+)
+
+// account returns that of two pods, so many of which are of the newest template.
+func account(updated int32) *workload.Status {
+	return &workload.Status{Wanted: 2, Seen: true, Replicas: 2, Ready: 2, Updated: updated}
+}
+
+func paused(account *workload.Status) *workload.Status {
+	account.Paused = true
+	return account
+}
+
+func change(action apply.Action, kind string, fields ...string) []apply.Change {
+	reference := owned.Reference{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind(kind), Namespace: "default", Name: "cache"}
+	return []apply.Change{{Action: action, Object: reference, Fields: fields}}
+}
+
+const imagePath = `spec.template.spec.containers[name="memcached"].image`
+
+func TestWhatAPassSaysAboutTheWork(t *testing.T) {
+	const begins, ends, goesOn = "begins", "ends", "goes on"
+	updated := change(apply.Updated, "Deployment", imagePath)
+	for name, test := range map[string]struct {
+		pass Reconcile
+		want string
+	}{
+		"the operator wants another template": {
+			Reconcile{CarriedOver: true, Changes: updated, Rollout: account(0)}, begins,
+		},
+		"the operator has given up a field, which is not named": {
+			Reconcile{CarriedOver: true, Changes: change(apply.Updated, "Deployment", "metadata.annotations.hash"), Rollout: account(0)}, begins,
+		},
+		"the operator puts a template back": {
+			Reconcile{CarriedOver: true, Changes: change(apply.Repaired, "Deployment", imagePath), Rollout: account(0)}, begins,
+		},
+		"the operator puts the number of pods back": {
+			Reconcile{CarriedOver: true, Changes: change(apply.Repaired, "Deployment", "spec.replicas"), Rollout: account(0)}, goesOn,
+		},
+		"the user wants something else": {
+			Reconcile{Changes: updated, Rollout: account(0)}, goesOn,
+		},
+		"a Deployment is made": {
+			Reconcile{CarriedOver: true, Changes: change(apply.Created, "Deployment"), Rollout: account(0)}, goesOn,
+		},
+		"another kind of object is changed": {
+			Reconcile{CarriedOver: true, Changes: change(apply.Updated, "Service", "spec.ports"), Rollout: account(0)}, goesOn,
+		},
+		"nothing is changed in mid-rollout": {
+			Reconcile{CarriedOver: true, Rollout: account(1)}, goesOn,
+		},
+		"the rollout has ended": {
+			Reconcile{CarriedOver: true, Rollout: account(2)}, ends,
+		},
+		"there is no Deployment": {
+			Reconcile{CarriedOver: true}, ends,
+		},
+		"somebody has paused the Deployment": {
+			Reconcile{CarriedOver: true, Rollout: paused(account(1))}, ends,
+		},
+		"pods fail in mid-rollout": {
+			Reconcile{CarriedOver: true, Rollout: account(1), Degraded: true}, ends,
+		},
+		"pods fail when the template changes": {
+			Reconcile{CarriedOver: true, Changes: updated, Rollout: account(0), Degraded: true}, ends,
+		},
+		"the user has to act": {
+			Reconcile{CarriedOver: true, Rollout: account(1), Degraded: true, Err: reconcileerror.Terminal("NameConflict", errors.New("taken"))}, ends,
+		},
+		"an object is refused": {
+			Reconcile{CarriedOver: true, Rollout: account(1), Degraded: true, Err: reconcileerror.Waiting("Rejected", time.Minute, errors.New("no"))}, ends,
+		},
+		"the template is changed and then the API server fails": {
+			Reconcile{CarriedOver: true, Changes: updated, Rollout: account(0), Degraded: true, Err: errors.New("reset")}, begins,
+		},
+		"the API server fails in mid-rollout": {
+			Reconcile{CarriedOver: true, Degraded: true, Err: errors.New("reset")}, goesOn,
+		},
+		"old copies are seen": {
+			Reconcile{CarriedOver: true, Rollout: account(2), Err: reconcileerror.Stale(errors.New("old"))}, goesOn,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.pass.Object = Object{Kind: "Memcached", Namespace: "default", Name: "cache"}
+			idle, busy := NewTracker(), NewTracker()
+			busy.Begin(Work{Object: test.pass.Object, Reason: ReasonRolloutInProgress})
+			idle.Reconciled(test.pass)
+			busy.Reconciled(test.pass)
+			switch got := [2]int{len(idle.Facts().Work), len(busy.Facts().Work)}; {
+			case got == [2]int{1, 1} && test.want == begins:
+			case got == [2]int{0, 0} && test.want == ends:
+			case got == [2]int{0, 1} && test.want == goesOn:
+			default:
+				t.Errorf("work under way when there was none and when there was: %v; want that it %s", got, test.want)
+			}
+		})
+	}
+}
