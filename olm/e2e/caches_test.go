@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/olm/walk"
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 )
@@ -120,11 +120,11 @@ func ask(conn net.Conn, command string) error {
 }
 
 // stateOf is what the agent of a pod tells of its memcached.
-func stateOf(ctx context.Context, pod *corev1.Pod) (*state.State, error) {
+func stateOf(ctx context.Context, pod *corev1.Pod) (*agentapi.State, error) {
 	address, stop, err := reach(ctx, pod, metricsPort)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	return state.Fetch(ctx, http.DefaultClient, address)
+	return agentapi.Fetch(ctx, http.DefaultClient, address)
 }

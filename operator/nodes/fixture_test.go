@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	podtemplate "github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/nodes"
 )
@@ -158,7 +158,7 @@ func (w *world) seeTemplate() {
 // situation returns what the operator sees, as copies.
 func (w *world) situation() nodes.Situation {
 	s := nodes.Situation{
-		StatefulSet: w.set.DeepCopy(), States: map[string]*state.State{}, Version: version, Gate: w.gate, Now: w.now,
+		StatefulSet: w.set.DeepCopy(), States: map[string]*agentapi.State{}, Version: version, Gate: w.gate, Now: w.now,
 	}
 	s.Features.Resize, s.Features.Shrink = w.resize, w.resize
 	for _, revision := range w.revisions {

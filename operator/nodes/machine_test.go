@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	podtemplate "github.com/example/memcached-operator/operator/desired/memcached/pod"
 )
 
@@ -41,11 +41,11 @@ type machine struct {
 	down bool // memcached is not ready because of the operator.
 }
 
-func (m *machine) state() *state.State {
+func (m *machine) state() *agentapi.State {
 	if m == nil || m.mute || m.lame || m.images["agent"] == "" || m.images["memcached"] == "" {
 		return nil
 	}
-	return &state.State{Process: m.process, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
+	return &agentapi.State{Process: m.process, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
 }
 
 // settle lets the cluster do all it can without the operator.

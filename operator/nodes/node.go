@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/pods"
 )
@@ -16,8 +16,8 @@ import (
 // node is a pod that is wanted.
 type node struct {
 	pod   *corev1.Pod
-	state *state.State // Nil if the agent cannot be reached.
-	mark  *mark        // Nil if the pod is not on its way to a revision.
+	state *agentapi.State // Nil if the agent cannot be reached.
+	mark  *mark           // Nil if the pod is not on its way to a revision.
 	slot  int32
 }
 

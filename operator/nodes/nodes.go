@@ -7,7 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
 )
 
@@ -23,7 +23,7 @@ type Situation struct {
 	Revisions []appsv1.ControllerRevision
 
 	// States are what the agents say, by the name of the pod. An agent that cannot be reached has none.
-	States map[string]*state.State
+	States map[string]*agentapi.State
 
 	// Version tells the version of memcached in an image, empty if it is not known.
 	Version func(image string) string

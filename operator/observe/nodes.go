@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
 	"github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/pods"
@@ -54,8 +54,8 @@ func NewAgents() *Agents {
 
 // States asks the agents of all pods that have one, at the same time. Who does not answer, or whose memcached does not, has
 // no state: the caller knows what to do without, and the pod's own readiness tells of what is wrong.
-func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*state.State {
-	states := map[string]*state.State{}
+func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*agentapi.State {
+	states := map[string]*agentapi.State{}
 	var lock sync.Mutex
 	var asking sync.WaitGroup
 	for i := range of {
@@ -63,7 +63,7 @@ func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*state.
 			continue
 		}
 		asking.Go(func() {
-			answer, err := state.Fetch(ctx, a.HTTP, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(pod.MetricsPort)))
+			answer, err := agentapi.Fetch(ctx, a.HTTP, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(pod.MetricsPort)))
 			if err != nil {
 				return
 			}

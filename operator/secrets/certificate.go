@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/access"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/outcome"
 )
@@ -37,8 +37,8 @@ func Certificate(
 	return nil
 }
 
-func readCertificates(secret *corev1.Secret) (*access.Certificates, error) {
-	keys := access.CertificateFiles{Certificate: corev1.TLSCertKey, Key: corev1.TLSPrivateKeyKey, CA: CAKey}
+func readCertificates(secret *corev1.Secret) (*agentapi.Certificates, error) {
+	keys := agentapi.CertificateFiles{Certificate: corev1.TLSCertKey, Key: corev1.TLSPrivateKeyKey, CA: CAKey}
 	certificates, err := keys.ReadFrom(func(key string) ([]byte, error) {
 		data, found := secret.Data[key]
 		if !found {
@@ -55,7 +55,7 @@ func readCertificates(secret *corev1.Secret) (*access.Certificates, error) {
 
 // check says first what is to be mended first. Its messages stay the same while the certificates do, so that a condition
 // with them does not change all the time.
-func check(certificates *access.Certificates, serverName string, slots bool, now time.Time) error {
+func check(certificates *agentapi.Certificates, serverName string, slots bool, now time.Time) error {
 	if err := checkTime(certificates.Leaf(), now); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func checkTime(leaf *x509.Certificate, now time.Time) error {
 }
 
 // checkChain verifies that the CA has signed the certificate, for servers.
-func checkChain(certificates *access.Certificates, now time.Time) error {
+func checkChain(certificates *agentapi.Certificates, now time.Time) error {
 	options := x509.VerifyOptions{
 		Roots: certificates.TLS().RootCAs, Intermediates: certificates.Intermediates(), CurrentTime: now,
 	}

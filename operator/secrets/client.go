@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 )
 
 // checkClient verifies that memcached, when it asks for client certificates, accepts the one that it serves itself: the
 // agent shows it. authorities is the CA in PEM.
-func checkClient(certificates *access.Certificates, authorities []byte, now time.Time) error {
+func checkClient(certificates *agentapi.Certificates, authorities []byte, now time.Time) error {
 	const agent = "and spec.tls.clientCertificates makes memcached ask the operator's agent for one, which shows the same"
 	leaf := certificates.Leaf()
 	if leaf.KeyUsage != 0 && leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 {

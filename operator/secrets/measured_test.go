@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/secrets"
@@ -90,10 +90,10 @@ func TestUsersGetInAsJudged(t *testing.T) {
 func logIn(t *testing.T, run agenttesting.Runner, content string) error {
 	t.Helper()
 	server := run.Start(t, "-Y", agenttesting.NewVolume(t, map[string]string{"users": content}).File("users"))
-	dialer := connection.New(server.Address, &access.Certificates{}, &access.Users{})
+	dialer := memcached.NewDialer(server.Address, &api.Certificates{}, &api.Users{})
 	for line := range strings.Lines(content) {
 		name, password, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
-		conn, err := dialer.DialAs(t.Context(), access.User{Name: name, Password: password})
+		conn, err := dialer.DialAs(t.Context(), api.User{Name: name, Password: password})
 		if err != nil {
 			return err
 		}

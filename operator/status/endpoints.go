@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/change"
 	desired "github.com/example/memcached-operator/operator/desired/memcached"
@@ -20,7 +20,7 @@ import (
 // Nodes is what is known of the nodes beyond their pods.
 type Nodes struct {
 	// States are what their agents say, by the name of the pod.
-	States map[string]*state.State
+	States map[string]*agentapi.State
 
 	// Progress is how far the operator is with bringing them to their template, nil if it does not.
 	Progress *nodes.Progress
@@ -71,7 +71,7 @@ func endpoint(in scope.MemcachedInputs, seen Nodes, node *corev1.Pod) v1alpha1.M
 
 // start says when memcached last started, and with which items. Only with a memory file it can begin with those of before,
 // and only its agent can tell: as long as that does not answer, what it said of the same start holds.
-func start(endpoint *v1alpha1.MemcachedEndpoint, in scope.MemcachedInputs, node *corev1.Pod, said *state.State) {
+func start(endpoint *v1alpha1.MemcachedEndpoint, in scope.MemcachedInputs, node *corev1.Pod, said *agentapi.State) {
 	for i := range node.Status.ContainerStatuses {
 		container := &node.Status.ContainerStatuses[i]
 		if container.Name == change.MemcachedContainer && container.State.Running != nil {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
@@ -65,7 +65,7 @@ func newStory(t *testing.T, others ...string) *story {
 		reporter := &report.Reporter{Client: mgr.GetClient(), Recorder: recorder}
 		err = (&memcached.Reconciler{
 			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: s.work, Clock: clock.RealClock{},
-			States:   func(context.Context, []corev1.Pod) map[string]*state.State { return nil },
+			States:   func(context.Context, []corev1.Pod) map[string]*agentapi.State { return nil },
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 			Observe: &observe.Memcached{
 				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(),

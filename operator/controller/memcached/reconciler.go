@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
 	"github.com/example/memcached-operator/operator/controller/report"
@@ -50,7 +50,7 @@ type Reconciler struct {
 	Observe *observe.Memcached
 
 	// States asks the agents of pods how their memcached is.
-	States func(context.Context, []corev1.Pod) map[string]*state.State
+	States func(context.Context, []corev1.Pod) map[string]*agentapi.State
 
 	// Executor changes the pods of a StatefulSet.
 	Executor *executor.Executor

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/apply"
 	"github.com/example/memcached-operator/operator/change"
@@ -64,7 +64,7 @@ func newStory(t *testing.T) *story {
 			Applier:  apply.New(mgr.GetClient(), mgr.GetAPIReader(), writer, mgr.GetScheme()),
 			Reporter: &report.Reporter{Client: writer, Recorder: recorder},
 			Metrics:  own, Work: s.work, Clock: clock.RealClock{},
-			States:   func(context.Context, []corev1.Pod) map[string]*state.State { return nil },
+			States:   func(context.Context, []corev1.Pod) map[string]*agentapi.State { return nil },
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 			Observe: &observe.Memcached{
 				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: s.images,

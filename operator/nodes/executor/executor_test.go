@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/operator/agent/state"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/change"
 	podtemplate "github.com/example/memcached-operator/operator/desired/memcached/pod"
 	"github.com/example/memcached-operator/operator/nodes"
@@ -35,7 +35,7 @@ type story struct {
 	*testing.T
 	set      *appsv1.StatefulSet
 	executor *executor.Executor
-	state    *state.State
+	state    *agentapi.State
 	later    time.Duration // How much later than now it is.
 }
 
@@ -61,7 +61,7 @@ func newStory(t *testing.T) *story {
 	t.Parallel()
 	s := &story{
 		T: t, executor: &executor.Executor{Client: cluster.Client, Live: cluster.Client},
-		state: &state.State{Process: 1, Items: 100, CacheMemory: 64},
+		state: &agentapi.State{Process: 1, Items: 100, CacheMemory: 64},
 		set: &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "cache"},
 			Spec: appsv1.StatefulSetSpec{
@@ -149,7 +149,7 @@ func (s *story) see() nodes.Situation {
 	s.must(cluster.Client.List(s.Context(), revisions, client.InNamespace(s.set.Namespace)))
 	return nodes.Situation{
 		StatefulSet: s.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Features: change.Features{Resize: true, Shrink: true}, Now: time.Now().Add(s.later),
-		States: map[string]*state.State{"cache-0": s.state, "cache-1": s.state},
+		States: map[string]*agentapi.State{"cache-0": s.state, "cache-1": s.state},
 	}
 }
 
