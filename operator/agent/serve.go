@@ -114,7 +114,7 @@ func (a *agent) handler(registry *prometheus.Registry) http.Handler {
 		_, err := a.together(r, func(ctx context.Context) (any, error) { return nil, a.ready(ctx) })
 		return err
 	}))
-	mux.HandleFunc("GET "+api.Path, a.serveState)
+	mux.HandleFunc("GET "+api.StatePath, a.serveState)
 	return mux
 }
 

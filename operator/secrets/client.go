@@ -54,3 +54,9 @@ func parseAll(content []byte) []*x509.Certificate {
 	}
 	return all
 }
+
+// isIncompatible tells whether the extended key usages do not allow what was asked for.
+func isIncompatible(err error) bool {
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage
+}

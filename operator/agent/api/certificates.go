@@ -5,31 +5,29 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"hash"
 	"os"
-	"time"
 )
 
-// CertificateFiles are paths of PEM files. Empty ones are not used.
+// CertificateFiles are paths of PEM files, those that memcached itself reads. Empty ones are not used.
 type CertificateFiles struct {
-	// CA is what the server's certificate is verified with. With it, memcached is spoken to over TLS; without it, in plain
-	// text.
+	// CA verifies the server's certificate. With it, connections to memcached use TLS; without it, plain text.
 	CA string
 
 	// Certificate and Key are the pair that memcached serves.
 	Certificate, Key string
 
-	// ClientCertificate and ClientKey are the pair that the agent shows to a memcached that asks for one. Without them it
-	// is the pair that memcached serves.
+	// ClientCertificate and ClientKey are the pair that the agent shows to a memcached that asks for one. Default: the pair
+	// that memcached serves.
 	ClientCertificate, ClientKey string
 
 	// ServerName is the DNS name that memcached's certificate has to be for.
 	ServerName string
 }
 
-// Certificates are what one reading of CertificateFiles found.
+// Certificates are the contents of CertificateFiles at one moment. They never change, so the old ones stay usable until
+// memcached has read the new ones.
 type Certificates struct {
 	config      *tls.Config
 	leaf        *x509.Certificate
@@ -37,23 +35,28 @@ type Certificates struct {
 	fingerprint string
 }
 
-// Read reads the files. It fails on what is no PEM, and on a key that belongs to another certificate; it does not look
-// at the time, for which there is Check.
+// Read reads the files. It fails if a file is not PEM, and if the key belongs to another certificate; dates, CA and names are
+// up to Verify. The kubelet replaces all files of a Secret at once, but whoever reads one after the other can get the old
+// certificate and the new key: that fails, and succeeds a moment later.
 func (f CertificateFiles) Read() (*Certificates, error) {
 	return f.ReadFrom(os.ReadFile)
 }
 
 // ReadFrom is Read for files that are not on this machine: open gets their paths, and returns their contents.
 func (f CertificateFiles) ReadFrom(open func(path string) ([]byte, error)) (*Certificates, error) {
-	c, files := &Certificates{}, reader{open: open, hash: sha256.New()}
+	c, files := f.Unread(), reader{open: open, hash: sha256.New()}
 	served, err := files.pair(f.Certificate, f.Key)
 	if err != nil {
 		return nil, fmt.Errorf("read memcached's certificate: %w", err)
 	}
 	if served != nil {
 		c.leaf = served.Leaf
-		if c.chain, err = intermediates(served); err != nil {
-			return nil, fmt.Errorf("read the chain in %s: %w", f.Certificate, err)
+		for _, der := range served.Certificate[1:] {
+			certificate, err := x509.ParseCertificate(der)
+			if err != nil {
+				return nil, fmt.Errorf("read the chain in %s: %w", f.Certificate, err)
+			}
+			c.chain = append(c.chain, certificate)
 		}
 	}
 	shown, err := files.pair(f.ClientCertificate, f.ClientKey)
@@ -63,30 +66,29 @@ func (f CertificateFiles) ReadFrom(open func(path string) ([]byte, error)) (*Cer
 	if shown == nil {
 		shown = served
 	}
-	roots, err := files.roots(f.CA)
+	authorities, err := files.read(f.CA)
+	if err == nil && authorities != nil && !c.config.RootCAs.AppendCertsFromPEM(authorities) {
+		err = fmt.Errorf("%s holds no certificate in PEM", f.CA)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the CA: %w", err)
 	}
-	if roots != nil {
-		c.config = &tls.Config{RootCAs: roots, ServerName: f.ServerName, MinVersion: tls.VersionTLS12}
-		if shown != nil {
-			c.config.Certificates = []tls.Certificate{*shown}
-		}
+	if c.config != nil && shown != nil {
+		c.config.Certificates = []tls.Certificate{*shown}
 	}
 	c.fingerprint = fmt.Sprintf("%x", files.hash.Sum(nil))
 	return c, nil
 }
 
-// Unread returns what is known before the files can be read: whether memcached speaks TLS. It trusts no certificate.
+// Unread returns what is known before the files can be read: whether memcached uses TLS. It trusts no certificate.
 func (f CertificateFiles) Unread() *Certificates {
-	c := &Certificates{}
-	if f.CA != "" {
-		c.config = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: f.ServerName, MinVersion: tls.VersionTLS12}
+	if f.CA == "" {
+		return &Certificates{}
 	}
-	return c
+	return &Certificates{config: &tls.Config{RootCAs: x509.NewCertPool(), ServerName: f.ServerName, MinVersion: tls.VersionTLS12}}
 }
 
-// reader reads files and remembers all that it read in a hash. An empty path stands for no file, and reads as nil.
+// reader reads files and hashes all that it read. An empty path stands for no file, and reads as nil.
 type reader struct {
 	open func(path string) ([]byte, error)
 	hash hash.Hash
@@ -100,7 +102,7 @@ func (r reader) read(path string) ([]byte, error) {
 	if err == nil && len(bytes.TrimSpace(data)) == 0 {
 		err = fmt.Errorf("%s is empty", path)
 	}
-	_, _ = fmt.Fprintf(r.hash, "%d:%s", len(data), data) // A hash takes everything.
+	_, _ = fmt.Fprintf(r.hash, "%d:%s", len(data), data) // Writing to a hash never fails.
 	return data, err
 }
 
@@ -120,72 +122,22 @@ func (r reader) pair(certificate, key string) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-func (r reader) roots(path string) (*x509.CertPool, error) {
-	pem, err := r.read(path)
-	if err != nil || pem == nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM", path)
-	}
-	return roots, nil
-}
-
-func intermediates(pair *tls.Certificate) ([]*x509.Certificate, error) {
-	var all []*x509.Certificate
-	for _, der := range pair.Certificate[1:] {
-		certificate, err := x509.ParseCertificate(der)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, certificate)
-	}
-	return all, nil
-}
-
-// Fingerprint is the same for two readings exactly if the files were.
+// Fingerprint is equal for two readings if, and only if, the files were.
 func (c *Certificates) Fingerprint() string {
 	return c.fingerprint
 }
 
-// TLS returns how memcached is spoken to, nil for plain text. It is shared: clone it before changing it.
+// TLS returns the configuration of connections to memcached, nil for plain text. It is shared: clone it before changing it.
 func (c *Certificates) TLS() *tls.Config {
 	return c.config
 }
 
-// Leaf returns the certificate that memcached is to serve, nil if the agent was not told of it.
+// Leaf returns the certificate that memcached has to serve, nil without CertificateFiles.Certificate.
 func (c *Certificates) Leaf() *x509.Certificate {
 	return c.leaf
 }
 
-// Check says why clients could not connect to a memcached that served this certificate at the time now, if so.
-func (c *Certificates) Check(now time.Time) error {
-	switch {
-	case c.leaf == nil:
-		return nil
-	case now.After(c.leaf.NotAfter):
-		return fmt.Errorf("the certificate expired at %s: renew it", c.leaf.NotAfter.Format(time.RFC3339))
-	case now.Before(c.leaf.NotBefore):
-		return fmt.Errorf("the certificate is valid only from %s: wait, or mend the clock", c.leaf.NotBefore.Format(time.RFC3339))
-	case c.config == nil:
-		return nil
-	}
-	options := x509.VerifyOptions{
-		DNSName: c.config.ServerName, Roots: c.config.RootCAs, Intermediates: c.Intermediates(), CurrentTime: now,
-	}
-	if _, err := c.leaf.Verify(options); err != nil {
-		var unknown x509.UnknownAuthorityError
-		if errors.As(err, &unknown) {
-			return errors.New("the certificate was not signed by the CA beside it: put the CA that signed it there")
-		}
-		return err
-	}
-	return nil
-}
-
-// Intermediates returns the certificates of CAs that came with the one that memcached is to serve, in a pool of the
-// caller's own.
+// Intermediates returns the CA certificates that follow the leaf in its file, in a new pool.
 func (c *Certificates) Intermediates() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for _, certificate := range c.chain {

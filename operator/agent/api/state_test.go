@@ -14,7 +14,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/api"
 )
 
-// agent answers as one does, at the address that is returned.
+// agent starts a server in the place of an agent, and returns its address.
 func agent(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -28,7 +28,7 @@ func fetch(t *testing.T, address string) (*api.State, error) {
 	return api.Fetch(t.Context(), client, address)
 }
 
-func TestWhatTheAgentTellsArrives(t *testing.T) {
+func TestFetchReturnsTheStateOfTheAgent(t *testing.T) {
 	ratio := 0.25
 	for name, test := range map[string]struct {
 		answer string
@@ -88,7 +88,7 @@ func TestErrorsSayWhoDoesNotAnswer(t *testing.T) {
 		"a memcached that does not answer": {agent(t, func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "connect to memcached: connection refused", http.StatusServiceUnavailable)
 		}), "memcached does not answer its agent: ", "connect to memcached: connection refused"},
-		"an agent of before": {agent(t, http.NotFound), `the agent answers "404 Not Found"`, ": is it of another version?"},
+		"an older agent": {agent(t, http.NotFound), `the agent answers "404 Not Found"`, ": is it of another version?"},
 		"no agent": {agent(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") }),
 			"what the agent answers is not its state", ": is it of another version?"},
 		"endless": {agent(t, func(w http.ResponseWriter, _ *http.Request) {

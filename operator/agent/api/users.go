@@ -10,42 +10,43 @@ import (
 	"strings"
 )
 
-// maxUsers is how many users memcached reads from its file. It drops the rest without a word.
+// maxUsers is how many users memcached reads from its file. It ignores the rest without an error.
 const maxUsers = 8
 
-// longestLine is the longest line user:password, in bytes without its end. With a longer one memcached drops the lines that
-// follow, and cuts it from 256 on.
-const longestLine = 254
+// maxLineLength is for a line user:password, in bytes without the line ending. After a longer line memcached ignores those that
+// follow, and from 256 bytes on it truncates the line.
+const maxLineLength = 254
 
-// User may use memcached.
+// User is allowed to log in to memcached.
 type User struct {
 	Name, Password string
 }
 
-// Users are what one reading of a users file found. Without a file, there are none, and memcached asks for no password.
+// Users are the contents of a users file at one moment. They never change. Without a file there are none, and memcached asks
+// for no password.
 type Users struct {
 	all         []User
 	fingerprint string
 }
 
 // ReadUsers reads a file of lines user:password. An empty path stands for no file. It refuses what memcached refuses or
-// silently reads differently; errors name lines, never what is in them.
+// silently reads differently. Errors name the number of a line, never its contents.
 func ReadUsers(path string) (*Users, error) {
 	if path == "" {
 		return &Users{}, nil
 	}
+	var users *Users
 	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the users: %w", err)
+	if err == nil {
+		users, err = ParseUsers(path, data)
 	}
-	users, err := ParseUsers(path, data)
 	if err != nil {
 		return nil, fmt.Errorf("read the users: %w", err)
 	}
 	return users, nil
 }
 
-// ParseUsers is ReadUsers for what has been read already. Errors name the source that is given.
+// ParseUsers is ReadUsers for data that has been read already. Errors name the source.
 func ParseUsers(source string, data []byte) (*Users, error) {
 	u := &Users{fingerprint: fmt.Sprintf("%x", sha256.Sum256(data))}
 	for line := range bytes.Lines(data) {
@@ -73,20 +74,20 @@ func parseUser(line string) (User, error) {
 		return User{}, errors.New("has no colon: write user:password")
 	case name == "" || password == "":
 		return User{}, errors.New("lacks the user or the password: write user:password")
-	case len(line) > longestLine:
-		return User{}, fmt.Errorf("has %d bytes, but memcached reads at most %d: shorten the password", len(line), longestLine)
+	case len(line) > maxLineLength:
+		return User{}, fmt.Errorf("has %d bytes, but memcached reads at most %d: shorten the password", len(line), maxLineLength)
 	case strings.ContainsAny(line, " \r\x00"):
 		return User{}, errors.New("has a space, carriage return or NUL, with which nobody can log in: remove it")
 	}
 	return User{Name: name, Password: password}, nil
 }
 
-// Fingerprint is the same for two readings exactly if the files were.
+// Fingerprint is equal for two readings if, and only if, the files were.
 func (u *Users) Fingerprint() string {
 	return u.fingerprint
 }
 
-// First returns the user that the agent logs in as, false if memcached asks for none.
+// First returns the user that the agent logs in as, false if there are no users.
 func (u *Users) First() (User, bool) {
 	if len(u.all) == 0 {
 		return User{}, false
@@ -99,7 +100,7 @@ func (u *Users) All() []User {
 	return u.all
 }
 
-// Missing returns those of u that later has not, or has with another password.
+// Missing returns the users that are not in later, or have another password there.
 func (u *Users) Missing(later *Users) []User {
 	return slices.DeleteFunc(slices.Clone(u.all), func(user User) bool { return slices.Contains(later.all, user) })
 }

@@ -102,7 +102,7 @@ func (l *Loop) look(ctx context.Context) {
 	if l.Certificates.Certificate != "" {
 		certificates, err := l.Certificates.Read()
 		if err == nil {
-			err = certificates.Check(time.Now())
+			err = certificates.Verify(time.Now(), l.Certificates.ServerName)
 		}
 		sound = err == nil
 		switch {

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
@@ -58,7 +58,7 @@ func TestUsersAreReadAsMemcachedReadsThem(t *testing.T) {
 	}
 }
 
-func TestWithoutAUsersFileNobodyLogsIn(t *testing.T) {
+func TestNobodyLogsInWithoutAUsersFile(t *testing.T) {
 	users, err := api.ReadUsers("")
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestWithoutAUsersFileNobodyLogsIn(t *testing.T) {
 	}
 }
 
-func TestMissingUsersAreThoseWhoCannotGetInAnyMore(t *testing.T) {
+func TestMissingUsersAreRemovedOrHaveAnotherPassword(t *testing.T) {
 	read := func(content string) *api.Users {
 		path := filepath.Join(t.TempDir(), "users")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -86,72 +86,40 @@ func TestMissingUsersAreThoseWhoCannotGetInAnyMore(t *testing.T) {
 	}
 }
 
-func TestCertificatesThatMemcachedMustNotReadAreFound(t *testing.T) {
-	authority, other := agenttesting.NewAuthority(t), agenttesting.NewAuthority(t)
-	good := authority.Issue(t, time.Now().Add(time.Hour))
-	with := func(change map[string]string) map[string]string {
-		files := map[string]string{}
-		for name, content := range good {
-			files[name] = content
+// memcached lets in all users of a file that is parsed without an error, and not all of the others.
+func TestMemcachedLetsInTheUsersThatAreParsed(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		for name, content := range map[string]string{
+			"eight":            "a:1\nb:2\nc:3\nd:4\ne:5\nf:6\ng:7\nh:8\n",
+			"nine":             "a:1\nb:2\nc:3\nd:4\ne:5\nf:6\ng:7\nh:8\ni:9\n",
+			"the longest line": "a:" + strings.Repeat("p", 252) + "\nb:2",
+			"a longer line":    "a:" + strings.Repeat("p", 253) + "\nb:2",
+			"colons":           "a:1:2:3\n",
+			"lines of Windows": "a:1\r\nb:2\r\n",
+			"a user in two":    "a:1\na:2\n",
+		} {
+			t.Run(name, func(t *testing.T) {
+				_, refused := api.ParseUsers("the file", []byte(content))
+				if failed := logIn(t, run, content); (refused != nil) != (failed != nil) {
+					t.Errorf("the error is %v, but logging in gives %v", refused, failed)
+				}
+			})
 		}
-		for name, content := range change {
-			files[name] = content
-		}
-		return files
-	}
-	for name, test := range map[string]struct {
-		files      map[string]string
-		serverName string
-		says       string
-	}{
-		"a sound pair":              {files: good},
-		"the key of another":        {files: with(map[string]string{"tls.key": other.Issue(t, time.Now().Add(time.Hour))["tls.key"]}), says: "are no pair"},
-		"an empty certificate":      {files: with(map[string]string{"tls.crt": ""}), says: "tls.crt is empty"},
-		"an empty CA":               {files: with(map[string]string{"ca.crt": "\n"}), says: "ca.crt is empty"},
-		"a CA that is none":         {files: with(map[string]string{"ca.crt": "nonsense"}), says: "ca.crt holds no certificate"},
-		"a CA that did not sign it": {files: with(map[string]string{"ca.crt": other.Issue(t, time.Now())["ca.crt"]}), says: "not signed by the CA"},
-		"one that expired":          {files: authority.Issue(t, time.Now().Add(-time.Hour)), says: "expired at"},
-		"one for another name":      {files: good, serverName: "other.example.com", says: "other.example.com"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			files := agenttesting.NewVolume(t, test.files).Files()
-			if test.serverName != "" {
-				files.ServerName = test.serverName
-			}
-			certificates, err := files.Read()
-			if err == nil {
-				err = certificates.Check(time.Now())
-			}
-			if test.says == "" && err != nil {
-				t.Errorf("a sound pair is refused: %v", err)
-			}
-			if test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
-				t.Errorf("the error is %v, want one with %q", err, test.says)
-			}
-		})
-	}
+	})
 }
 
-func TestTheFingerprintChangesWithEveryFile(t *testing.T) {
-	authority, other := agenttesting.NewAuthority(t), agenttesting.NewAuthority(t)
-	volume := agenttesting.NewVolume(t, authority.Issue(t, time.Now().Add(time.Hour)))
-	read := func() string {
-		certificates, err := volume.Files().Read()
+// logIn starts memcached with users, and logs in as each of them.
+func logIn(t *testing.T, run agenttesting.Runner, content string) error {
+	t.Helper()
+	server := run.Start(t, "-Y", agenttesting.NewVolume(t, map[string]string{"users": content}).File("users"))
+	dialer := memcached.NewDialer(server.Address, &api.Certificates{}, &api.Users{})
+	for line := range strings.Lines(content) {
+		name, password, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		conn, err := dialer.DialAs(t.Context(), api.User{Name: name, Password: password})
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		return certificates.Fingerprint()
+		_ = conn.Close()
 	}
-	first := read()
-	if first != read() {
-		t.Error("the fingerprint changes by itself")
-	}
-	files := authority.Issue(t, time.Now().Add(time.Hour))
-	volume.Replace(t, files)
-	second := read()
-	files["ca.crt"] += other.Issue(t, time.Now())["ca.crt"]
-	volume.Replace(t, files)
-	if third := read(); first == second || second == third {
-		t.Errorf("a change does not show: %s, %s, %s", first, second, third)
-	}
+	return nil
 }
