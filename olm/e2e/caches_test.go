@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"bufio"
 	"context"
 	"errors"
@@ -21,14 +23,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/olm/walk"
-	"github.com/example/memcached-operator/operator/agent/api"
-	"github.com/example/memcached-operator/operator/agent/state"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 )
 
 // Ports of the pods of a cache.
-const memcachedPort, metricsPort = pod.Port, api.MetricsPort
+const memcachedPort, metricsPort = pod.Port, agentapi.MetricsPort
 
 // ofCache selects the pods of a cache.
 func ofCache(key types.NamespacedName) []client.ListOption {
@@ -121,11 +121,11 @@ func ask(conn net.Conn, command string) error {
 }
 
 // stateOf is what the agent of a pod tells of its memcached.
-func stateOf(ctx context.Context, pod *corev1.Pod) (*state.State, error) {
+func stateOf(ctx context.Context, pod *corev1.Pod) (*agentapi.State, error) {
 	address, stop, err := reach(ctx, pod, metricsPort)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	return state.Fetch(ctx, http.DefaultClient, address)
+	return agentapi.Fetch(ctx, http.DefaultClient, address)
 }

@@ -15,15 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/bridge"
-	"github.com/example/memcached-operator/operator/agent/canary"
-	"github.com/example/memcached-operator/operator/agent/connection"
-	"github.com/example/memcached-operator/operator/agent/hitratio"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	"github.com/example/memcached-operator/operator/agent/memory"
-	"github.com/example/memcached-operator/operator/agent/process"
+	"github.com/example/memcached-operator/operator/agent/metrics"
 	"github.com/example/memcached-operator/operator/agent/reload"
-	"github.com/example/memcached-operator/operator/agent/starts"
 )
 
 const (
@@ -60,13 +56,13 @@ func Run(ctx context.Context, arguments []string, stderr io.Writer) error {
 type agent struct {
 	options   options
 	logger    *slog.Logger
-	dialer    *connection.Dialer
-	bridge    *bridge.Bridge
-	canary    *canary.Canary
-	history   *starts.History
+	dialer    *memcached.Dialer
+	bridge    *metrics.Bridge
+	canary    *metrics.Canary
+	history   *metrics.History
 	reloads   *reload.Loop
 	memory    *memory.Loop
-	ratio     hitratio.Window
+	ratio     metrics.HitRatio
 	now       func() time.Time
 	listener  net.Listener
 	server    *http.Server
@@ -76,22 +72,22 @@ type agent struct {
 // wire puts the parts together. The two listeners are open when it returns, and nothing runs.
 func wire(o options, logger *slog.Logger) (*agent, error) {
 	a := &agent{
-		options: o, logger: logger, now: time.Now, dialer: connection.New(o.memcached, o.certificates.Unread(), &access.Users{}),
+		options: o, logger: logger, now: time.Now, dialer: memcached.NewDialer(o.memcached, o.certificates.Unread(), &api.Users{}),
 	}
 	_ = a.read() // It is tried again, and told, when the agent runs.
 	registry := prometheus.NewRegistry()
 	var err error
-	if a.canary, err = canary.New(a.dialer, o.name, registry); err != nil {
+	if a.canary, err = metrics.NewCanary(a.dialer, o.name, registry); err != nil {
 		return nil, err
 	}
-	if a.history, err = starts.Open(o.directory); err != nil {
+	if a.history, err = metrics.OpenHistory(o.directory); err != nil {
 		logger.Warn("Goes on without the history", "error", err)
 	}
 	if a.reloads, err = loop(o, a.dialer, registry, logger); err != nil {
 		return nil, err
 	}
 	a.memory = &memory.Loop{File: o.cacheMemory, Dialer: a.dialer, Interval: o.reloadInterval, Logger: logger}
-	if a.bridge, err = bridge.Listen(o.directory, a.dialer, logger); err != nil {
+	if a.bridge, err = metrics.Listen(o.directory, a.dialer, logger); err != nil {
 		return nil, err
 	}
 	if err := register(registry, a.history, a.dialer, a.bridge, logger); err != nil {
@@ -108,7 +104,7 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 }
 
 // loop returns what reloads certificates and users.
-func loop(o options, dialer *connection.Dialer, registry prometheus.Registerer, logger *slog.Logger) (*reload.Loop, error) {
+func loop(o options, dialer *memcached.Dialer, registry prometheus.Registerer, logger *slog.Logger) (*reload.Loop, error) {
 	var kinds []reload.What
 	if o.certificates.Certificate != "" {
 		kinds = append(kinds, reload.Certificates)
@@ -120,7 +116,7 @@ func loop(o options, dialer *connection.Dialer, registry prometheus.Registerer, 
 	if err != nil {
 		return nil, fmt.Errorf("register the metrics of reloads: %w", err)
 	}
-	memcached := process.Finder{Name: o.process, Directory: "/proc"}
+	memcached := memcached.Process{Name: o.process, Directory: "/proc"}
 	return &reload.Loop{
 		Certificates: o.certificates, Users: o.users, Dialer: dialer, Interval: o.reloadInterval, Metrics: metrics, Logger: logger,
 		Hangup: memcached.Hangup, Started: memcached.Started,

@@ -14,6 +14,6 @@
 // A liveness probe of memcached through the agent restarts memcached also when the agent is what is broken: give the agent
 // one of its own (/healthz), and memcached's more patience.
 //
-// The parts know nothing of each other but connection.Dialer, through which all of them reach memcached. Nothing here
+// The parts know nothing of each other but memcached.Dialer, through which all of them reach memcached. Nothing here
 // depends on Kubernetes.
 package agent

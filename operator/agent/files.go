@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
 // tend looks after memcached until ctx ends, once the files say how to reach it.
@@ -29,8 +29,8 @@ func (a *agent) awaitFiles(ctx context.Context) bool {
 	defer ticker.Stop()
 	problem := ""
 	for err := a.read(); err != nil; err = a.read() {
-		if state.Brief(err) != problem {
-			problem = state.Brief(err)
+		if memcached.Brief(err) != problem {
+			problem = memcached.Brief(err)
 			a.logger.Error("The agent has no way to memcached before its files are put right: trying again",
 				"error", err, "every", a.options.reloadInterval)
 		}
@@ -50,7 +50,7 @@ func (a *agent) read() error {
 		a.dialer.Hold(err)
 		return err
 	}
-	users, err := access.ReadUsers(a.options.users)
+	users, err := api.ReadUsers(a.options.users)
 	if err != nil {
 		a.dialer.Hold(err)
 		return err

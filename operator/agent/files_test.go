@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 )
@@ -86,7 +86,7 @@ func TestAReasonIsLoggedOnceHoweverOftenTheAgentLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{
 			options: options{users: users, reloadInterval: time.Second}, logger: slog.New(slog.NewTextHandler(log, nil)),
-			dialer: connection.New("127.0.0.1:11211", &access.Certificates{}, &access.Users{}),
+			dialer: memcached.NewDialer("127.0.0.1:11211", &api.Certificates{}, &api.Users{}),
 		}
 		agenttesting.Background(t, func(ctx context.Context) { a.awaitFiles(ctx) })
 		for content, says := range map[string]string{"secret\n": "has no colon", ":secret\n": "lacks the user"} {

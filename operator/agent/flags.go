@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/api"
 )
 
 // options is what the agent can be told.
@@ -22,7 +22,7 @@ type options struct {
 	process        string
 	users          string
 	cacheMemory    string
-	certificates   access.CertificateFiles
+	certificates   api.CertificateFiles
 	interval       time.Duration
 	reloadInterval time.Duration
 	probeTimeout   time.Duration

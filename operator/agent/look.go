@@ -5,9 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/connection"
-	"github.com/example/memcached-operator/operator/agent/hitratio"
-	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/agent/memcached"
+	"github.com/example/memcached-operator/operator/agent/metrics"
 )
 
 // observe looks at memcached again and again. What it cannot see shows in metrics; a line is logged when that changes.
@@ -20,8 +19,8 @@ func (a *agent) observe(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && state.Brief(err) != problem:
-			problem = state.Brief(err)
+		case err != nil && memcached.Brief(err) != problem:
+			problem = memcached.Brief(err)
 			a.logger.Warn("Memcached does not do as it should", "error", err)
 		case err == nil && problem != "":
 			problem = ""
@@ -54,14 +53,14 @@ func (a *agent) look(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	a.ratio.Add(hitratio.Counts{
+	a.ratio.Add(metrics.Counts{
 		At: a.now(), Process: stats["pid"], Hits: stats["get_hits"], Misses: stats["get_misses"], Own: a.canary.Hits(),
 	})
 	return failure
 }
 
 // noteStart notes whether memcached was started since the last look.
-func (a *agent) noteStart(ctx context.Context, conn *connection.Conn) error {
+func (a *agent) noteStart(ctx context.Context, conn *memcached.Conn) error {
 	start, err := a.history.Look(ctx, conn)
 	if start != nil {
 		a.logger.Info("Memcached was started", "at", start.At, "warm", start.Warm, "itemsBefore", start.Before, "itemsRestored", start.Restored)

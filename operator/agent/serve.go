@@ -14,10 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/memcached_exporter/pkg/exporter"
 
-	"github.com/example/memcached-operator/operator/agent/bridge"
-	"github.com/example/memcached-operator/operator/agent/connection"
-	"github.com/example/memcached-operator/operator/agent/starts"
-	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
+	"github.com/example/memcached-operator/operator/agent/metrics"
 )
 
 // scrapeTimeout is how long memcached may take for each of the exporter's questions. It asks up to two before it gives up,
@@ -25,7 +24,7 @@ import (
 const scrapeTimeout = 2 * time.Second
 
 // register registers what is collected at each scrape.
-func register(registry *prometheus.Registry, history *starts.History, dialer *connection.Dialer, way *bridge.Bridge, logger *slog.Logger) error {
+func register(registry *prometheus.Registry, history *metrics.History, dialer *memcached.Dialer, way *metrics.Bridge, logger *slog.Logger) error {
 	for _, collector := range []prometheus.Collector{
 		bridged{exporter.New(way.Address(), scrapeTimeout, kitLogger(logger), nil), way},
 		history,
@@ -43,7 +42,7 @@ func register(registry *prometheus.Registry, history *starts.History, dialer *co
 // bridged is the exporter, which makes a connection at each scrape and never closes it.
 type bridged struct {
 	prometheus.Collector
-	way *bridge.Bridge
+	way *metrics.Bridge
 }
 
 // Collect implements prometheus.Collector.
@@ -83,7 +82,7 @@ var (
 
 // servedCertificate collects the dates of memcached's certificate.
 type servedCertificate struct {
-	dialer *connection.Dialer
+	dialer *memcached.Dialer
 }
 
 // Describe implements prometheus.Collector.
@@ -115,7 +114,7 @@ func (a *agent) handler(registry *prometheus.Registry) http.Handler {
 		_, err := a.together(r, func(ctx context.Context) (any, error) { return nil, a.ready(ctx) })
 		return err
 	}))
-	mux.HandleFunc("GET "+state.Path, a.serveState)
+	mux.HandleFunc("GET "+api.StatePath, a.serveState)
 	return mux
 }
 

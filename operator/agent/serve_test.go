@@ -17,15 +17,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
 // statistics returns what a memcached without TLS and users says of itself.
-func statistics(t *testing.T, address string) connection.Stats {
+func statistics(t *testing.T, address string) memcached.Stats {
 	t.Helper()
-	conn, err := connection.New(address, &access.Certificates{}, &access.Users{}).Dial(t.Context())
+	conn, err := memcached.NewDialer(address, &api.Certificates{}, &api.Users{}).Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,16 +6,16 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	"github.com/example/memcached-operator/operator/agent/memory"
-	"github.com/example/memcached-operator/operator/agent/state"
 )
 
 // serveState answers with the state of now, or 503 and why memcached does not tell it.
 func (a *agent) serveState(w http.ResponseWriter, r *http.Request) {
 	s, err := a.together(r, func(ctx context.Context) (any, error) { return a.state(ctx) })
 	if err != nil {
-		http.Error(w, state.Brief(err), http.StatusServiceUnavailable)
+		http.Error(w, memcached.Brief(err), http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -23,7 +23,7 @@ func (a *agent) serveState(w http.ResponseWriter, r *http.Request) {
 }
 
 // state asks memcached, over a new connection as a client's, and adds what the agent knows.
-func (a *agent) state(ctx context.Context) (*state.State, error) {
+func (a *agent) state(ctx context.Context) (*api.State, error) {
 	conn, err := a.dialer.Dial(ctx)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (a *agent) state(ctx context.Context) (*state.State, error) {
 	s.Started, s.Warm, s.Before, s.Restored = start.At.UTC(), start.Warm, start.Before, start.Restored
 	s.HitRatio = a.ratio.Ratio()
 	if served := a.dialer.Served(); served != nil {
-		s.Certificate = &state.Certificate{NotAfter: served.NotAfter.UTC(), Fingerprint: state.Fingerprint(served.Raw)}
+		s.Certificate = &api.Certificate{NotAfter: served.NotAfter.UTC(), Fingerprint: api.Fingerprint(served.Raw)}
 	}
 	s.Problem = a.problem(failure)
 	return s, nil
@@ -51,7 +51,7 @@ func (a *agent) state(ctx context.Context) (*state.State, error) {
 func (a *agent) problem(failure error) string {
 	problems := []string{a.reloads.Problem(), a.memory.Problem()}
 	if failure != nil {
-		problems = append(problems, state.Brief(failure))
+		problems = append(problems, memcached.Brief(failure))
 	}
 	var all []string
 	for _, problem := range problems {
@@ -63,7 +63,7 @@ func (a *agent) problem(failure error) string {
 }
 
 // ask returns what memcached says of itself.
-func ask(ctx context.Context, conn *connection.Conn) (*state.State, error) {
+func ask(ctx context.Context, conn *memcached.Conn) (*api.State, error) {
 	version, err := conn.Version(ctx)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func ask(ctx context.Context, conn *connection.Conn) (*state.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &state.State{
+	return &api.State{
 		Version: version, Process: stats["pid"], Items: stats["curr_items"],
 		Hits: stats["get_hits"], Misses: stats["get_misses"], Evictions: stats["evictions"],
 		CacheMemory: held,
@@ -92,7 +92,7 @@ func ask(ctx context.Context, conn *connection.Conn) (*state.State, error) {
 }
 
 // numbers returns those of memcached's general statistics that the agent needs.
-func numbers(general connection.Stats) (map[string]int64, error) {
+func numbers(general memcached.Stats) (map[string]int64, error) {
 	all := map[string]int64{}
 	var err error
 	for _, name := range []string{"pid", "curr_items", "get_hits", "get_misses", "evictions"} {

@@ -10,18 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
-	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
 // tells waits until the state passes check, and returns it.
-func tells(t *testing.T, url, what string, check func(state.State) bool) state.State {
+func tells(t *testing.T, url, what string, check func(api.State) bool) api.State {
 	t.Helper()
-	var s state.State
+	var s api.State
 	agenttesting.Await(t, "the agent tells of "+what, func() error {
-		got, err := state.Fetch(t.Context(), &http.Client{Timeout: 10 * time.Second}, strings.TrimPrefix(url, "http://"))
+		got, err := api.Fetch(t.Context(), &http.Client{Timeout: 10 * time.Second}, strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			return err
 		}
@@ -36,7 +35,7 @@ func tells(t *testing.T, url, what string, check func(state.State) bool) state.S
 // exchange sends commands to a memcached without TLS and users, and waits until it has done them.
 func exchange(t *testing.T, address, commands string) {
 	t.Helper()
-	conn, err := connection.New(address, &access.Certificates{}, &access.Users{}).Dial(t.Context())
+	conn, err := memcached.NewDialer(address, &api.Certificates{}, &api.Users{}).Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +62,7 @@ func TestTheStateIsThatOfMemcached(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "cache-memory")
 		server := run.Start(t, "-m", "64", "-e", filepath.Join(t.TempDir(), "memory"))
 		url, _ := start(t, "--memcached", server.Address, "--process", server.Name, "--cache-memory-file", file)
-		s := tells(t, url, "a new memcached", func(s state.State) bool { return s.Version == run.Version })
+		s := tells(t, url, "a new memcached", func(s api.State) bool { return s.Version == run.Version })
 		if s.Process != int64(server.PID()) || s.CacheMemory != 64 || s.Warm || s.Certificate != nil || s.Problem != "" || s.HitRatio != nil {
 			t.Errorf("of a new memcached it tells %+v", s)
 		}
@@ -71,14 +70,14 @@ func TestTheStateIsThatOfMemcached(t *testing.T) {
 			t.Errorf("it is said to have started at %s", s.Started)
 		}
 		// The ratio knows what came after the first look, which another one shows to be over.
-		tells(t, url, "the canary", func(s state.State) bool { return s.Items == 1 && s.Hits > 1 })
+		tells(t, url, "the canary", func(s api.State) bool { return s.Items == 1 && s.Hits > 1 })
 		var sets strings.Builder
 		for i := range 300 {
 			fmt.Fprintf(&sets, "set key-%d 0 0 5 noreply\r\nvalue\r\n", i)
 		}
 		exchange(t, server.Address, sets.String()+strings.Repeat("get key-1\r\n", 3)+"get nothing\r\n")
 		// Memcached takes turns, so a look may have come after the hits and before the miss.
-		s = tells(t, url, "the hit ratio of three hits and a miss", func(s state.State) bool { return s.HitRatio != nil && *s.HitRatio == 0.75 })
+		s = tells(t, url, "the hit ratio of three hits and a miss", func(s api.State) bool { return s.HitRatio != nil && *s.HitRatio == 0.75 })
 		if s.Misses < 1 || s.Hits < 3 {
 			t.Errorf("of three hits and a miss it tells %+v", s)
 		}
@@ -86,19 +85,19 @@ func TestTheStateIsThatOfMemcached(t *testing.T) {
 		if err := os.WriteFile(file, []byte("80"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		tells(t, url, "a refusal", func(s state.State) bool {
+		tells(t, url, "a refusal", func(s api.State) bool {
 			return strings.Contains(s.Problem, "-e and -L rule out") && s.CacheMemory == 64
 		})
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		tells(t, url, "no problem", func(s state.State) bool { return s.Problem == "" })
+		tells(t, url, "no problem", func(s api.State) bool { return s.Problem == "" })
 
 		server.Stop(syscall.SIGUSR1)
 		answers(t, url+"/state", http.StatusServiceUnavailable, "connect to memcached: connect: connection refused\n")
 		stopped := time.Now()
 		server.RestartWarm(t)
-		s = tells(t, url, "a warm start", func(s state.State) bool { return s.Warm })
+		s = tells(t, url, "a warm start", func(s api.State) bool { return s.Warm })
 		if s.Process != int64(server.PID()) || s.Restored < 300 || s.Before < 300 || s.Items < 300 || s.Started.Before(stopped.Truncate(time.Second)) {
 			t.Errorf("of a warm start it tells %+v", s)
 		}
@@ -121,8 +120,8 @@ func TestTheStateNamesWhatIsWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 		leaf := certificates.Leaf()
-		want := state.Certificate{NotAfter: leaf.NotAfter, Fingerprint: state.Fingerprint(leaf.Raw)}
-		tells(t, url, "the certificate", func(s state.State) bool { return s.Certificate != nil && *s.Certificate == want && s.Problem == "" })
+		want := api.Certificate{NotAfter: leaf.NotAfter, Fingerprint: api.Fingerprint(leaf.Raw)}
+		tells(t, url, "the certificate", func(s api.State) bool { return s.Certificate != nil && *s.Certificate == want && s.Problem == "" })
 
 		answers(t, url+"/metrics", http.StatusOK, "memcached_agent_reload_pending{what=\"users\"} 0\n")
 
@@ -130,7 +129,7 @@ func TestTheStateNamesWhatIsWrong(t *testing.T) {
 		broken["users"] = strings.Repeat("user:secret\n", 9)
 		broken["cache-memory"] = "4"
 		volume.Replace(t, broken)
-		s := tells(t, url, "three problems", func(s state.State) bool { return strings.Count(s.Problem, "; ") == 2 })
+		s := tells(t, url, "three problems", func(s api.State) bool { return strings.Count(s.Problem, "; ") == 2 })
 		for _, says := range []string{
 			"certificates are not reloaded: the certificate expired at ", "users are not reloaded: read the users: ", "names 9, but memcached takes at most 8",
 			"the memory for items is 4 MiB",
@@ -143,6 +142,6 @@ func TestTheStateNamesWhatIsWrong(t *testing.T) {
 			t.Errorf("the problem holds a password: %s", s.Problem)
 		}
 		volume.Replace(t, files)
-		tells(t, url, "no problem", func(s state.State) bool { return s.Problem == "" })
+		tells(t, url, "no problem", func(s api.State) bool { return s.Problem == "" })
 	})
 }

@@ -9,8 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/connection"
-	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
 const (
@@ -27,7 +26,7 @@ type Loop struct {
 	File string
 
 	// Dialer reaches memcached.
-	Dialer *connection.Dialer
+	Dialer *memcached.Dialer
 
 	// Interval is the time between two looks.
 	Interval time.Duration
@@ -66,10 +65,10 @@ func (l *Loop) Run(ctx context.Context) {
 // note remembers and logs how a look ended. That memcached cannot be reached is noticed by others.
 func (l *Loop) note(err error) {
 	problem := ""
-	var refused *connection.RefusedError
+	var refused *memcached.RefusedError
 	switch {
 	case errors.As(err, &refused), errors.Is(err, errAsked):
-		problem = state.Brief(err)
+		problem = memcached.Brief(err)
 	case err != nil:
 		return
 	}
@@ -108,9 +107,9 @@ func (l *Loop) look(ctx context.Context) error {
 }
 
 // change sets the limit and sees to it that memcached has it.
-func change(ctx context.Context, conn *connection.Conn, wanted int64) error {
+func change(ctx context.Context, conn *memcached.Conn, wanted int64) error {
 	if err := conn.SetMemoryLimit(ctx, wanted); err != nil {
-		var refused *connection.RefusedError
+		var refused *memcached.RefusedError
 		if errors.As(err, &refused) {
 			return fmt.Errorf("memcached cannot have %d MiB while it runs, which -e and -L rule out: restart it with that -m: %w", wanted, err)
 		}
@@ -118,13 +117,13 @@ func change(ctx context.Context, conn *connection.Conn, wanted int64) error {
 	}
 	limit, err := currentLimit(ctx, conn)
 	if err == nil && limit != wanted*mebibyte {
-		err = &connection.RefusedError{Command: "cache_memlimit", Answer: "OK, but goes on with " + strconv.FormatInt(limit, 10) + " bytes"}
+		err = &memcached.RefusedError{Command: "cache_memlimit", Answer: "OK, but goes on with " + strconv.FormatInt(limit, 10) + " bytes"}
 	}
 	return err
 }
 
 // release makes memcached give back what it has beyond its limit, as much of it as there is time for.
-func release(ctx context.Context, conn *connection.Conn, limit int64) error {
+func release(ctx context.Context, conn *memcached.Conn, limit int64) error {
 	for {
 		slabs, err := conn.Stats(ctx, "slabs")
 		if err != nil {
@@ -134,7 +133,7 @@ func release(ctx context.Context, conn *connection.Conn, limit int64) error {
 		if err != nil || taken.held() <= limit {
 			return err
 		}
-		if err := conn.ReleasePage(ctx, taken.largest); err != nil && !errors.Is(err, connection.ErrBusy) {
+		if err := conn.ReleasePage(ctx, taken.largest); err != nil && !errors.Is(err, memcached.ErrBusy) {
 			return fmt.Errorf("memcached does not give back memory beyond its limit: %w", err)
 		}
 		select {

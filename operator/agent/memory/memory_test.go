@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	"github.com/example/memcached-operator/operator/agent/memory"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/internal/testkit"
@@ -21,7 +21,7 @@ import (
 // story is a memcached, and a loop that looks after its memory.
 type story struct {
 	server *agenttesting.Server
-	dialer *connection.Dialer
+	dialer *memcached.Dialer
 	loop   *memory.Loop
 	file   string
 	log    *testkit.Log
@@ -31,7 +31,7 @@ func tell(t *testing.T, run agenttesting.Runner, arguments ...string) *story {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cache-memory")
 	s := &story{server: run.Start(t, arguments...), file: file, log: testkit.NewLog(t)}
-	s.dialer = connection.New(s.server.Address, &access.Certificates{}, &access.Users{})
+	s.dialer = memcached.NewDialer(s.server.Address, &api.Certificates{}, &api.Users{})
 	s.loop = &memory.Loop{File: s.file, Dialer: s.dialer, Interval: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(s.log, nil))}
 	agenttesting.Background(t, s.loop.Run)
 	return s
@@ -48,7 +48,7 @@ func (s *story) ask(t *testing.T, content string) {
 	}
 }
 
-func (s *story) dial(t *testing.T) *connection.Conn {
+func (s *story) dial(t *testing.T) *memcached.Conn {
 	t.Helper()
 	conn, err := s.dialer.Dial(t.Context())
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
 // mebibyte is also the size of a page.
@@ -12,7 +12,7 @@ const mebibyte = 1 << 20
 
 // Held returns how much memory items may take, in MiB, by memcached's general statistics and those of "slabs": its limit,
 // or, once that was lowered, what it has not given back yet.
-func Held(general, slabs connection.Stats) (int64, error) {
+func Held(general, slabs memcached.Stats) (int64, error) {
 	limit, err := general.Int(limitName)
 	if err != nil {
 		return 0, err
@@ -28,7 +28,7 @@ func Held(general, slabs connection.Stats) (int64, error) {
 const limitName = "limit_maxbytes"
 
 // currentLimit asks memcached for its limit, in bytes.
-func currentLimit(ctx context.Context, conn *connection.Conn) (int64, error) {
+func currentLimit(ctx context.Context, conn *memcached.Conn) (int64, error) {
 	stats, err := conn.Stats(ctx, "")
 	if err != nil {
 		return 0, err
@@ -47,7 +47,7 @@ type pages struct {
 }
 
 // count returns what the statistics of "slabs" say.
-func count(slabs connection.Stats) (pages, error) {
+func count(slabs memcached.Stats) (pages, error) {
 	var p pages
 	for name := range slabs {
 		class, isPages := strings.CutSuffix(name, ":total_pages")

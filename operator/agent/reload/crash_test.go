@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
@@ -30,7 +30,7 @@ func BenchmarkReloadsWhileOthersConnect(b *testing.B) {
 
 // reloadBesideHandshakes makes memcached read its certificates again and again, in the way given, while eight goroutines
 // connect by dialer. It returns how often memcached ended thereby; each time it is started again.
-func (s *story) reloadBesideHandshakes(b *testing.B, dialer *connection.Dialer, in func(reload func() error) error) (crashes int) {
+func (s *story) reloadBesideHandshakes(b *testing.B, dialer *memcached.Dialer, in func(reload func() error) error) (crashes int) {
 	ctx, cancel := context.WithCancel(b.Context())
 	var connecting sync.WaitGroup
 	defer connecting.Wait()
@@ -60,7 +60,7 @@ func (s *story) reloadBesideHandshakes(b *testing.B, dialer *connection.Dialer, 
 	return crashes
 }
 
-func (s *story) control(b *testing.B) *connection.Conn {
+func (s *story) control(b *testing.B) *memcached.Conn {
 	conn, err := s.fresh(b).Dial(b.Context())
 	if err != nil {
 		b.Fatal(err)

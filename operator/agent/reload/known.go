@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/api"
 )
 
 // precision is how far off the ages are that memcached tells: its clock shows whole seconds, and moves on once a second.
@@ -14,7 +14,7 @@ const precision = 2 * time.Second
 
 // hasReadCertificates says whether memcached is known to have read the certificates that are on disk, and shows them. When
 // in doubt it has not, and what is wrong comes out when it is told to.
-func (l *Loop) hasReadCertificates(ctx context.Context, certificates *access.Certificates) bool {
+func (l *Loop) hasReadCertificates(ctx context.Context, certificates *api.Certificates) bool {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	read, err := l.lastRefresh(ctx)
@@ -49,7 +49,7 @@ func (l *Loop) lastRefresh(ctx context.Context) (time.Time, error) {
 
 // hasReadUsers says whether memcached is known to have read the users that are on disk, and lets all of them in. When it
 // reads them again it does not tell, but it does when it starts. When in doubt it has not.
-func (l *Loop) hasReadUsers(ctx context.Context, users *access.Users) bool {
+func (l *Loop) hasReadUsers(ctx context.Context, users *api.Users) bool {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	started, err := l.Started()

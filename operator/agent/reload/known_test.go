@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/reload"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
@@ -41,7 +41,7 @@ func TestWhatChangedBeforeTheAgentStartedIsReloaded(t *testing.T) {
 		s.change(t, files)
 		s.loop.Started = s.finder().Started
 		s.begin(t)
-		s.refuses(t, access.User{Name: "user", Password: "before"})
+		s.refuses(t, api.User{Name: "user", Password: "before"})
 	})
 }
 

@@ -10,9 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
-	"github.com/example/memcached-operator/operator/agent/state"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
 const (
@@ -30,13 +29,13 @@ const (
 // Loop looks for changes.
 type Loop struct {
 	// Certificates are the files of memcached's TLS. Without Certificate, there is nothing to reload.
-	Certificates access.CertificateFiles
+	Certificates api.CertificateFiles
 
 	// Users is the path of the users file. Without it, there is nothing to reload.
 	Users string
 
 	// Dialer reaches memcached. It is given what memcached has taken over.
-	Dialer *connection.Dialer
+	Dialer *memcached.Dialer
 
 	// Hangup sends SIGHUP to memcached.
 	Hangup func() error
@@ -53,7 +52,7 @@ type Loop struct {
 	// Logger gets a line for each reload, and for each new reason of a failure.
 	Logger *slog.Logger
 
-	control *connection.Conn
+	control *memcached.Conn
 
 	mutex               sync.Mutex // Of what others may ask for.
 	certificates, users progress
@@ -103,7 +102,7 @@ func (l *Loop) look(ctx context.Context) {
 	if l.Certificates.Certificate != "" {
 		certificates, err := l.Certificates.Read()
 		if err == nil {
-			err = certificates.Check(time.Now())
+			err = certificates.Verify(time.Now(), l.Certificates.ServerName)
 		}
 		sound = err == nil
 		switch {
@@ -119,7 +118,7 @@ func (l *Loop) look(ctx context.Context) {
 	if l.Users == "" {
 		return
 	}
-	users, err := access.ReadUsers(l.Users)
+	users, err := api.ReadUsers(l.Users)
 	switch {
 	case err != nil:
 		l.note(ctx, Users, &l.users, "", err)
@@ -156,7 +155,7 @@ func (l *Loop) note(ctx context.Context, what What, p *progress, fingerprint str
 		l.Logger.Info("Memcached has taken over what is on disk", "what", what)
 		return
 	}
-	if problem := state.Brief(err); p.problem != problem {
+	if problem := memcached.Brief(err); p.problem != problem {
 		p.problem = problem
 		l.Logger.Error("Memcached goes on with what it had: trying again", "what", what, "error", err, "every", l.Interval)
 	}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
 var errUnsound = errors.New("the certificates on disk are not sound, and memcached would read them, too: mend them first")
@@ -17,7 +17,7 @@ var errUnsound = errors.New("the certificates on disk are not sound, and memcach
 const refreshAge = "time_since_server_cert_refresh"
 
 // refresh makes memcached read its certificates again, and the dialer use certificates once it did.
-func (l *Loop) refresh(ctx context.Context, certificates *access.Certificates) error {
+func (l *Loop) refresh(ctx context.Context, certificates *api.Certificates) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	if err := l.enterSomehow(ctx, certificates); err != nil {
@@ -25,12 +25,12 @@ func (l *Loop) refresh(ctx context.Context, certificates *access.Certificates) e
 	}
 	begin := time.Now()
 	err := l.Dialer.Quiet(ctx, func() error { return l.control.RefreshCertificates(ctx) })
-	var stats connection.Stats
+	var stats memcached.Stats
 	if err == nil {
 		stats, err = l.control.Stats(ctx, "")
 	}
 	if err != nil {
-		var refused *connection.RefusedError
+		var refused *memcached.RefusedError
 		if !errors.As(err, &refused) {
 			l.hangUp()
 		}
@@ -56,18 +56,18 @@ func (l *Loop) refresh(ctx context.Context, certificates *access.Certificates) e
 
 // enterSomehow opens the connection for refresh_certs unless it is open. Memcached usually wants what was on disk before,
 // but it may have read what is there now: it was restarted, or acted late on an earlier signal.
-func (l *Loop) enterSomehow(ctx context.Context, certificates *access.Certificates) error {
+func (l *Loop) enterSomehow(ctx context.Context, certificates *api.Certificates) error {
 	if l.control != nil {
 		return nil
 	}
-	users := []*access.Users{l.Dialer.Users()}
-	if later, err := access.ReadUsers(l.Users); err == nil {
+	users := []*api.Users{l.Dialer.Users()}
+	if later, err := api.ReadUsers(l.Users); err == nil {
 		users = append(users, later)
 	}
 	var failure error
-	for _, c := range []*access.Certificates{l.Dialer.Certificates(), certificates} {
+	for _, c := range []*api.Certificates{l.Dialer.Certificates(), certificates} {
 		for _, u := range users {
-			conn, err := connection.New(l.Dialer.Address(), c, u).Dial(ctx)
+			conn, err := memcached.NewDialer(l.Dialer.Address(), c, u).Dial(ctx)
 			if err == nil {
 				l.control = conn
 				return nil
@@ -82,14 +82,14 @@ func (l *Loop) enterSomehow(ctx context.Context, certificates *access.Certificat
 
 // shows says whether new clients are shown the new certificate, and may show theirs. It needs no login: what memcached
 // knows of users is none of its business.
-func (l *Loop) shows(ctx context.Context, certificates *access.Certificates) error {
-	next := connection.New(l.Dialer.Address(), certificates, &access.Users{})
+func (l *Loop) shows(ctx context.Context, certificates *api.Certificates) error {
+	next := memcached.NewDialer(l.Dialer.Address(), certificates, &api.Users{})
 	conn, err := next.Dial(ctx)
 	if err == nil {
 		defer conn.Close()
 		_, err = conn.Version(ctx)
 	}
-	var refused *connection.RefusedError
+	var refused *memcached.RefusedError
 	if err != nil && !errors.As(err, &refused) {
 		return fmt.Errorf("memcached read its certificates, but now: %w", err)
 	}
@@ -100,7 +100,7 @@ func (l *Loop) shows(ctx context.Context, certificates *access.Certificates) err
 }
 
 // rotate makes memcached read its users again, and the dialer use users once it did.
-func (l *Loop) rotate(ctx context.Context, users *access.Users) error {
+func (l *Loop) rotate(ctx context.Context, users *api.Users) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	// SIGHUP ends a memcached that has only begun to start. One that answers knows what to do.
@@ -144,7 +144,7 @@ func (l *Loop) hangup(ctx context.Context) error {
 }
 
 // admits says whether memcached lets in all of present, and none of gone.
-func (l *Loop) admits(ctx context.Context, present, gone []access.User) error {
+func (l *Loop) admits(ctx context.Context, present, gone []api.User) error {
 	for _, user := range present {
 		if err := l.enter(ctx, user); err != nil {
 			return fmt.Errorf("memcached was told to read its users: %w", err)
@@ -154,14 +154,14 @@ func (l *Loop) admits(ctx context.Context, present, gone []access.User) error {
 		switch err := l.enter(ctx, user); {
 		case err == nil:
 			return fmt.Errorf("memcached was told to read its users, but still lets in %q with the old password", user.Name)
-		case !errors.Is(err, connection.ErrRejected):
+		case !errors.Is(err, memcached.ErrRejected):
 			return fmt.Errorf("memcached was told to read its users: %w", err)
 		}
 	}
 	return nil
 }
 
-func (l *Loop) enter(ctx context.Context, user access.User) error {
+func (l *Loop) enter(ctx context.Context, user api.User) error {
 	conn, err := l.Dialer.DialAs(ctx, user)
 	if err != nil {
 		return err

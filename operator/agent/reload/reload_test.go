@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	"github.com/example/memcached-operator/operator/agent/reload"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // open returns a connection and a check that it still works.
-func open(t *testing.T, dialer *connection.Dialer) (check func()) {
+func open(t *testing.T, dialer *memcached.Dialer) (check func()) {
 	t.Helper()
 	conn, err := dialer.Dial(t.Context())
 	if err != nil {
@@ -52,7 +52,7 @@ func TestCertificatesAreReloadedOverPlainText(t *testing.T) {
 		s.server.Stop(syscall.SIGTERM)
 		s.server = run.Start(t, append(s.volume.TLS(), "-Y", s.volume.File("users"), "-l", "notls:"+plain)...)
 		s.loop.Certificates.CA, s.loop.Certificates.ServerName = "", ""
-		s.dialer = connection.New(plain, &access.Certificates{}, s.dialer.Users())
+		s.dialer = memcached.NewDialer(plain, &api.Certificates{}, s.dialer.Users())
 		s.loop.Dialer = s.dialer
 		s.begin(t)
 		s.change(t, s.authority.Issue(t, time.Now().Add(2*time.Hour)))
@@ -127,9 +127,9 @@ func TestUsersAreReplacedWithoutADroppedConnection(t *testing.T) {
 		s.change(t, map[string]string{"users": "user:after\nnew:user\n"})
 		s.settled(t)
 		still()
-		for user, want := range map[access.User]error{
-			{Name: "user", Password: "before"}: connection.ErrRejected,
-			{Name: "other", Password: "same"}:  connection.ErrRejected,
+		for user, want := range map[api.User]error{
+			{Name: "user", Password: "before"}: memcached.ErrRejected,
+			{Name: "other", Password: "same"}:  memcached.ErrRejected,
 			{Name: "user", Password: "after"}:  nil,
 			{Name: "new", Password: "user"}:    nil,
 		} {
@@ -156,7 +156,7 @@ func TestAUserWhoIsGoneIsRefusedOnceThatIsReported(t *testing.T) {
 		agenttesting.Await(t, "the reload is reported", func() error {
 			return s.shows(t, `memcached_agent_reloads_total{outcome="success",what="users"} 2`)
 		})
-		s.refuses(t, access.User{Name: "user", Password: "before"})
+		s.refuses(t, api.User{Name: "user", Password: "before"})
 	})
 }
 
@@ -266,7 +266,7 @@ func TestWhatIsGoneIsTrustedUntilMemcachedIsRestarted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := connection.New(s.server.Address, certificates, s.fresh(t).Users())
+		client := memcached.NewDialer(s.server.Address, certificates, s.fresh(t).Users())
 		if err := enter(t, client); err != nil {
 			t.Errorf("memcached trusts the CA before no more: say so in the runbooks: %v", err)
 		}

@@ -15,9 +15,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
-	"github.com/example/memcached-operator/operator/agent/process"
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
 	"github.com/example/memcached-operator/operator/agent/reload"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/internal/testkit"
@@ -30,7 +29,7 @@ type story struct {
 	files     map[string]string
 	volume    *agenttesting.Volume
 	server    *agenttesting.Server
-	dialer    *connection.Dialer
+	dialer    *memcached.Dialer
 	loop      *reload.Loop
 	registry  *prometheus.Registry
 	log       *testkit.Log
@@ -75,8 +74,8 @@ func (s *story) hangup() error {
 	return s.finder().Hangup()
 }
 
-func (s *story) finder() process.Finder {
-	return process.Finder{Name: s.server.Name, Directory: "/proc"}
+func (s *story) finder() memcached.Process {
+	return memcached.Process{Name: s.server.Name, Directory: "/proc"}
 }
 
 // begin starts the loop and waits until it has nothing left to do.
@@ -124,17 +123,17 @@ func (s *story) succeeded(t *testing.T, what reload.What) int {
 }
 
 // fresh returns a Dialer of what is on disk, as a client has it that starts now.
-func (s *story) fresh(t testing.TB) *connection.Dialer {
+func (s *story) fresh(t testing.TB) *memcached.Dialer {
 	t.Helper()
 	certificates, err := s.volume.Files().Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	users, err := access.ReadUsers(s.volume.File("users"))
+	users, err := api.ReadUsers(s.volume.File("users"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return connection.New(s.server.Address, certificates, users)
+	return memcached.NewDialer(s.server.Address, certificates, users)
 }
 
 // settled waits until the loop says that memcached has taken over what is on disk, and then sees whether memcached has. A
@@ -175,7 +174,7 @@ func (s *story) shows(t *testing.T, samples ...string) error {
 
 // clock is memcached's, looked at over a connection that was open before. Memcached acts on signals when it moves.
 type clock struct {
-	conn *connection.Conn
+	conn *memcached.Conn
 	time int64
 }
 
@@ -227,10 +226,10 @@ func (s *story) stuck(t *testing.T, what reload.What, says string) {
 }
 
 // refuses fails the test unless memcached refuses a user.
-func (s *story) refuses(t *testing.T, user access.User) {
+func (s *story) refuses(t *testing.T, user api.User) {
 	t.Helper()
 	conn, err := s.dialer.DialAs(t.Context(), user)
-	if !errors.Is(err, connection.ErrRejected) {
+	if !errors.Is(err, memcached.ErrRejected) {
 		t.Errorf("the user %q: %v, want a refusal", user.Name, err)
 	}
 	if err == nil {
@@ -238,7 +237,7 @@ func (s *story) refuses(t *testing.T, user access.User) {
 	}
 }
 
-func enter(t *testing.T, dialer *connection.Dialer) error {
+func enter(t *testing.T, dialer *memcached.Dialer) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()

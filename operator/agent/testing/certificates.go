@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
+	"github.com/example/memcached-operator/operator/agent/api"
 )
 
 // ServerName is the name that all certificates are for.
@@ -152,8 +152,8 @@ func (v *Volume) Age(t testing.TB, by time.Duration) {
 }
 
 // Files returns where the agent finds the certificates of a volume.
-func (v *Volume) Files() access.CertificateFiles {
-	return access.CertificateFiles{
+func (v *Volume) Files() api.CertificateFiles {
+	return api.CertificateFiles{
 		CA: v.File("ca.crt"), Certificate: v.File("tls.crt"), Key: v.File("tls.key"), ServerName: ServerName,
 	}
 }

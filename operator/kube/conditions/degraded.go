@@ -1,6 +1,8 @@
 package conditions
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
@@ -115,7 +116,7 @@ func failureOf(pod *corev1.Pod, process string) string {
 		}
 		// A container that keeps ending is now waiting, now running, now ended: it has recovered when it is ready.
 		if ended := lastEnd(container); ended != nil && !container.Ready && !restarted(container) {
-			if container.Name == api.AgentContainer {
+			if container.Name == agentapi.AgentContainer {
 				process = "the agent"
 			}
 			return fmt.Sprintf("%s does not keep running (%s, exit code %d)", process, ended.Reason, ended.ExitCode)

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"cmp"
 	"context"
 	"errors"
@@ -13,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/conditions"
@@ -51,7 +52,7 @@ type Reconciler struct {
 	Inputs *inputs.Reader
 
 	// States asks the agents of pods how their memcached is.
-	States func(context.Context, []corev1.Pod) map[string]*state.State
+	States func(context.Context, []corev1.Pod) map[string]*agentapi.State
 
 	// Executor changes the pods of a StatefulSet.
 	Executor *executor.Executor

@@ -1,13 +1,14 @@
 package desired
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -29,7 +30,7 @@ func networkPolicy(in inputs.Inputs) *networkingv1ac.NetworkPolicyApplyConfigura
 		WithPolicyTypes(networkingv1.PolicyTypeIngress).
 		WithIngress(clients)
 	if inputs.NeedsAgent(memcached.Spec) {
-		spec.WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithPorts(port(api.MetricsPort)))
+		spec.WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithPorts(port(agentapi.MetricsPort)))
 	}
 	return networkingv1ac.NetworkPolicy(memcached.Name, memcached.Namespace).
 		WithLabels(id.Labels()).

@@ -1,13 +1,14 @@
 package desired
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
@@ -26,9 +27,9 @@ func nodesService(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
 		WithPorts(memcachedPort())
 	if inputs.NeedsAgent(memcached.Spec) {
 		spec.WithPorts(corev1ac.ServicePort().
-			WithName(api.MetricsPortName).
-			WithPort(api.MetricsPort).
-			WithTargetPort(intstr.FromString(api.MetricsPortName)).
+			WithName(agentapi.MetricsPortName).
+			WithPort(agentapi.MetricsPort).
+			WithTargetPort(intstr.FromString(agentapi.MetricsPortName)).
 			WithProtocol(corev1.ProtocolTCP))
 	}
 	return corev1ac.Service(ServiceName(memcached.Name), memcached.Namespace).

@@ -1,6 +1,8 @@
 package executor_test
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,8 +22,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/operator/agent/api"
-	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/memcached/executor"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -35,7 +35,7 @@ type story struct {
 	*testing.T
 	set      *appsv1.StatefulSet
 	executor *executor.Executor
-	state    *state.State
+	state    *agentapi.State
 	later    time.Duration // How much later than now it is.
 }
 
@@ -46,7 +46,7 @@ func template(image string, memory int64, connections string) corev1.PodTemplate
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: *resource.NewQuantity((memory+64)<<20, resource.BinarySI)}
 	}
 	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{api.CacheMemoryAnnotation: fmt.Sprint(memory)}},
+		ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{agentapi.CacheMemoryAnnotation: fmt.Sprint(memory)}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{
 			{Name: "memcached", Image: "memcached:1.6.18", Command: []string{"memcached"}, Args: []string{"-m", fmt.Sprint(memory), "-c", connections},
 				Resources: corev1.ResourceRequirements{Requests: list("50m"), Limits: list("1")}},
@@ -61,7 +61,7 @@ func newStory(t *testing.T) *story {
 	t.Parallel()
 	s := &story{
 		T: t, executor: &executor.Executor{Client: cluster.Client, Live: cluster.Client},
-		state: &state.State{Process: 1, Items: 100, CacheMemory: 64},
+		state: &agentapi.State{Process: 1, Items: 100, CacheMemory: 64},
 		set: &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "cache"},
 			Spec: appsv1.StatefulSetSpec{
@@ -149,7 +149,7 @@ func (s *story) see() rollout.Input {
 	s.must(cluster.Client.List(s.Context(), revisions, client.InNamespace(s.set.Namespace)))
 	return rollout.Input{
 		StatefulSet: s.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Features: inputs.Features{Resize: true, Shrink: true}, Now: time.Now().Add(s.later),
-		States: map[string]*state.State{"cache-0": s.state, "cache-1": s.state},
+		States: map[string]*agentapi.State{"cache-0": s.state, "cache-1": s.state},
 	}
 }
 
@@ -207,7 +207,7 @@ func TestAChangeInPlace(t *testing.T) {
 	s.kubelet(1)
 	s.expect(s.step(), rollout.Patch, "agentImage (Live)")
 	pod := s.pod(1)
-	if pod.Spec.Containers[1].Image != "agent:2" || pod.Annotations[api.CacheMemoryAnnotation] != "128" {
+	if pod.Spec.Containers[1].Image != "agent:2" || pod.Annotations[agentapi.CacheMemoryAnnotation] != "128" {
 		t.Errorf("the pod has the image %s and annotations %v", pod.Spec.Containers[1].Image, pod.Annotations)
 	}
 	s.expect(s.step(), rollout.Wait, "agent in cache-1 restarts")

@@ -1,6 +1,8 @@
 package inputs
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"context"
 	"fmt"
 	"net"
@@ -14,8 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/operator/agent/api"
-	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
@@ -53,16 +53,16 @@ func NewAgents() *Agents {
 
 // States asks the agents of all pods that have one, at the same time. Who does not answer, or whose memcached does not, has
 // no state: the caller knows what to do without, and the pod's own readiness tells of what is wrong.
-func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*state.State {
-	states := map[string]*state.State{}
+func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*agentapi.State {
+	states := map[string]*agentapi.State{}
 	var lock sync.Mutex
 	var asking sync.WaitGroup
 	for i := range of {
-		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, api.AgentContainer) == nil {
+		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, agentapi.AgentContainer) == nil {
 			continue
 		}
 		asking.Go(func() {
-			answer, err := state.Fetch(ctx, a.HTTP, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(api.MetricsPort)))
+			answer, err := agentapi.Fetch(ctx, a.HTTP, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(agentapi.MetricsPort)))
 			if err != nil {
 				return
 			}

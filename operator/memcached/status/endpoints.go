@@ -1,13 +1,14 @@
 package status
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/conditions"
 	"github.com/example/memcached-operator/operator/kube/pods"
@@ -20,7 +21,7 @@ import (
 // Nodes is what is known of the nodes beyond their pods.
 type Runtime struct {
 	// States are what their agents say, by the name of the pod.
-	States map[string]*state.State
+	States map[string]*agentapi.State
 
 	// Progress is how far the operator is with bringing them to their template, nil if it does not.
 	Progress *workload.Progress
@@ -71,7 +72,7 @@ func endpoint(in inputs.Inputs, seen Runtime, node *corev1.Pod) v1alpha1.Memcach
 
 // start says when memcached last started, and with which items. Only with a memory file it can begin with those of before,
 // and only its agent can tell: as long as that does not answer, what it said of the same start holds.
-func start(endpoint *v1alpha1.MemcachedEndpoint, in inputs.Inputs, node *corev1.Pod, said *state.State) {
+func start(endpoint *v1alpha1.MemcachedEndpoint, in inputs.Inputs, node *corev1.Pod, said *agentapi.State) {
 	for i := range node.Status.ContainerStatuses {
 		container := &node.Status.ContainerStatuses[i]
 		if container.Name == pod.MemcachedContainer && container.State.Running != nil {

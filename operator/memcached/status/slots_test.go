@@ -1,6 +1,8 @@
 package status_test
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"fmt"
 	"strings"
 	"testing"
@@ -13,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/kube/conditions"
@@ -52,7 +53,7 @@ func TestEndpoints(t *testing.T) {
 	for name, test := range map[string]struct {
 		before v1alpha1.MemcachedStatus
 		pods   []corev1.Pod
-		agents map[string]*state.State
+		agents map[string]*agentapi.State
 		want   string // pod, address, version, ready, items
 	}{
 		"in the order of slots": {pods: []corev1.Pod{slotOf(0), slotOf(10), slotOf(2)},
@@ -66,9 +67,9 @@ func TestEndpoints(t *testing.T) {
 		"an image of the user's of a version that they told": {pods: []corev1.Pod{slotOf(0, func(p *corev1.Pod) {
 			p.Spec.Containers[0].Image, p.Annotations = "mine", map[string]string{pod.VersionAnnotation: "1.6.38"}
 		})}, want: "cache-0 10.0.0.0 1.6.38 true Cold"},
-		"a warm start": {pods: []corev1.Pod{slotOf(0, keeping)}, agents: map[string]*state.State{"cache-0": {Warm: true}},
+		"a warm start": {pods: []corev1.Pod{slotOf(0, keeping)}, agents: map[string]*agentapi.State{"cache-0": {Warm: true}},
 			want: "cache-0 10.0.0.0 1.6.45 true Warm"},
-		"a cold start that could have been warm": {pods: []corev1.Pod{slotOf(0, keeping)}, agents: map[string]*state.State{"cache-0": {}},
+		"a cold start that could have been warm": {pods: []corev1.Pod{slotOf(0, keeping)}, agents: map[string]*agentapi.State{"cache-0": {}},
 			want: "cache-0 10.0.0.0 1.6.45 true Cold"},
 		"an agent that does not answer":                   {pods: []corev1.Pod{slotOf(0, keeping)}, want: "cache-0 10.0.0.0 1.6.45 true "},
 		"an agent that has answered since the start":      {before: said, pods: []corev1.Pod{slotOf(0, keeping)}, want: "cache-0 10.0.0.0 1.6.45 true Warm"},

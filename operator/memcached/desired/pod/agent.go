@@ -1,25 +1,26 @@
 package pod
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
 // agent runs beside memcached.
 func agent(s settings) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
-		WithName(api.AgentContainer).
+		WithName(agentapi.AgentContainer).
 		WithImage(s.Images.Agent).
 		WithCommand("/manager").
 		WithArgs(agentArguments(s)...).
 		WithPorts(corev1ac.ContainerPort().
-			WithName(api.MetricsPortName).
-			WithContainerPort(api.MetricsPort).
+			WithName(agentapi.MetricsPortName).
+			WithContainerPort(agentapi.MetricsPort).
 			WithProtocol("TCP")).
 		WithReadinessProbe(answers("/readyz").WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(5)).
 		WithLivenessProbe(answers("/healthz").WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(6)).
@@ -60,6 +61,6 @@ func agentResources() resources {
 func answers(path string) *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().
 		WithPath(path).
-		WithPort(intstr.FromString(api.MetricsPortName)).
+		WithPort(intstr.FromString(agentapi.MetricsPortName)).
 		WithScheme(corev1.URISchemeHTTP))
 }

@@ -1,12 +1,13 @@
 package pod
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/secrets"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
@@ -67,7 +68,7 @@ func mounts(s settings) []mount {
 				WithPath(cacheMemoryFileName).
 				WithFieldRef(corev1ac.ObjectFieldSelector().
 					WithAPIVersion("v1").
-					WithFieldPath("metadata.annotations['" + api.CacheMemoryAnnotation + "']"))))})
+					WithFieldPath("metadata.annotations['" + agentapi.CacheMemoryAnnotation + "']"))))})
 	}
 	return mounts
 }

@@ -1,12 +1,13 @@
 package pod
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"maps"
 	"strconv"
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/memcached/desired/entry"
@@ -43,7 +44,7 @@ func annotations(s settings) map[string]string {
 		annotations = map[string]string{}
 	}
 	if resizesLive(s) {
-		annotations[api.CacheMemoryAnnotation] = strconv.FormatInt(s.arguments.CacheMemory, 10)
+		annotations[agentapi.CacheMemoryAnnotation] = strconv.FormatInt(s.arguments.CacheMemory, 10)
 	}
 	// What is in the image matters to slots alone, and a Deployment replaces its pods for an annotation.
 	if s.version != "" && (s.Spec.Workload == v1alpha1.WorkloadStatefulSet || s.Spec.Image != "") {

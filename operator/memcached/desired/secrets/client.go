@@ -1,19 +1,19 @@
 package secrets
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"bytes"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/example/memcached-operator/operator/agent/access"
 )
 
 // checkClient verifies that memcached, when it asks for client certificates, accepts the one that it serves itself: the
 // agent shows it. authorities is the CA in PEM.
-func checkClient(certificates *access.Certificates, authorities []byte, now time.Time) error {
+func checkClient(certificates *agentapi.Certificates, authorities []byte, now time.Time) error {
 	const agent = "and spec.tls.clientCertificates makes memcached ask the operator's agent for one, which shows the same"
 	leaf := certificates.Leaf()
 	if leaf.KeyUsage != 0 && leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 {
@@ -53,4 +53,10 @@ func parseAll(content []byte) []*x509.Certificate {
 		}
 	}
 	return all
+}
+
+// isIncompatible tells whether the extended key usages do not allow what was asked for.
+func isIncompatible(err error) bool {
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage
 }

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/operator/agent/access"
-	"github.com/example/memcached-operator/operator/agent/connection"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/memcached/desired/secrets"
@@ -62,44 +59,6 @@ func TestTheJudgementIsThatOfMemcached(t *testing.T) {
 			}
 		}
 	})
-}
-
-// All users of a Secret that is judged sound get in, and of one that is refused for their number not all.
-func TestUsersGetInAsJudged(t *testing.T) {
-	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		for name, content := range map[string]string{
-			"eight":            "a:1\nb:2\nc:3\nd:4\ne:5\nf:6\ng:7\nh:8\n",
-			"nine":             "a:1\nb:2\nc:3\nd:4\ne:5\nf:6\ng:7\nh:8\ni:9\n",
-			"the longest line": "a:" + strings.Repeat("p", 252) + "\nb:2",
-			"a longer line":    "a:" + strings.Repeat("p", 253) + "\nb:2",
-			"colons":           "a:1:2:3\n",
-			"lines of Windows": "a:1\r\nb:2\r\n",
-			"a user in two":    "a:1\na:2\n",
-		} {
-			t.Run(name, func(t *testing.T) {
-				refused := secrets.Users(secret("s", users(content)))
-				if failed := logIn(t, run, content); (refused != nil) != (failed != nil) {
-					t.Errorf("the judgement is %v, but logging in gives %v", refused, failed)
-				}
-			})
-		}
-	})
-}
-
-// logIn starts memcached with users, and logs in as each of them.
-func logIn(t *testing.T, run agenttesting.Runner, content string) error {
-	t.Helper()
-	server := run.Start(t, "-Y", agenttesting.NewVolume(t, map[string]string{"users": content}).File("users"))
-	dialer := connection.New(server.Address, &access.Certificates{}, &access.Users{})
-	for line := range strings.Lines(content) {
-		name, password, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
-		conn, err := dialer.DialAs(t.Context(), access.User{Name: name, Password: password})
-		if err != nil {
-			return err
-		}
-		_ = conn.Close()
-	}
-	return nil
 }
 
 // connect starts memcached with certificates, and talks to it as the agent does.

@@ -1,12 +1,13 @@
 package secrets
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/access"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 )
@@ -31,6 +32,6 @@ func checkUsers(secret *corev1.Secret) error {
 	if !found {
 		return fmt.Errorf("the Secret %s lacks the key %q: put lines user:password there", secret.Name, UsersKey)
 	}
-	_, err := access.ParseUsers(fmt.Sprintf("the key %q of the Secret %s", UsersKey, secret.Name), data)
+	_, err := agentapi.ParseUsers(fmt.Sprintf("the key %q of the Secret %s", UsersKey, secret.Name), data)
 	return err
 }

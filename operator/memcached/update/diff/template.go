@@ -1,6 +1,8 @@
 package diff
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
@@ -43,7 +44,7 @@ func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	memcached.Image, memcached.Command, memcached.Args = "", nil, nil
 	// The sidecar may be a container or one that is started first (an init container that stays).
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-		if agent := pods.Container(containers, api.AgentContainer); agent != nil {
+		if agent := pods.Container(containers, agentapi.AgentContainer); agent != nil {
 			state.AgentImage, agent.Image = agent.Image, ""
 		}
 	}

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -11,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
@@ -48,7 +49,7 @@ func (r *rollout) difference(n *node) (*difference, error) {
 // plain returns a template without what is compared by itself, and with the requests that a pod gets from its limits.
 func plain(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	template = template.DeepCopy()
-	delete(template.Annotations, api.CacheMemoryAnnotation)
+	delete(template.Annotations, agentapi.CacheMemoryAnnotation)
 	if memcached := pods.Container(template.Spec.Containers, pod.MemcachedContainer); memcached != nil {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			limit, limited := memcached.Resources.Limits[name]

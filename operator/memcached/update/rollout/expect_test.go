@@ -1,13 +1,14 @@
 package rollout_test
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"fmt"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
@@ -62,7 +63,7 @@ func (w *world) expectDone() {
 		if limit := want.Spec.Containers[0].Resources.Limits.Memory().Value() >> 20; w.machines[pod.Name].limit != limit {
 			w.t.Errorf("%s has %dMi, wanted are %dMi", pod.Name, w.machines[pod.Name].limit, limit)
 		}
-		if memory := want.Annotations[api.CacheMemoryAnnotation]; memory != "" && fmt.Sprint(w.machines[pod.Name].memory) != memory {
+		if memory := want.Annotations[agentapi.CacheMemoryAnnotation]; memory != "" && fmt.Sprint(w.machines[pod.Name].memory) != memory {
 			w.t.Errorf("%s has %dMi for items, wanted are %sMi", pod.Name, w.machines[pod.Name].memory, memory)
 		}
 		if _, left := pod.Annotations[rollout.UpdateAnnotation]; left {

@@ -1,6 +1,8 @@
 package rollout_test
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -16,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
-	"github.com/example/memcached-operator/operator/agent/api"
-	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
@@ -71,7 +71,7 @@ func (s shape) template() corev1.PodTemplateSpec {
 	if s.warm {
 		arguments = append(arguments, "-e", "/cache/memory")
 	} else {
-		annotations[api.CacheMemoryAnnotation] = fmt.Sprint(s.memory)
+		annotations[agentapi.CacheMemoryAnnotation] = fmt.Sprint(s.memory)
 	}
 	labels := map[string]string{"app": name}
 	maps.Copy(labels, s.labels)
@@ -158,7 +158,7 @@ func (w *world) seeTemplate() {
 // situation returns what the operator sees, as copies.
 func (w *world) situation() rollout.Input {
 	s := rollout.Input{
-		StatefulSet: w.set.DeepCopy(), States: map[string]*state.State{}, Version: version, Gate: w.gate, Now: w.now,
+		StatefulSet: w.set.DeepCopy(), States: map[string]*agentapi.State{}, Version: version, Gate: w.gate, Now: w.now,
 	}
 	s.Features.Resize, s.Features.Shrink = w.resize, w.resize
 	for _, revision := range w.revisions {

@@ -1,13 +1,14 @@
 package rollout
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
@@ -75,7 +76,7 @@ func (r *rollout) patch(n *node, d *difference, m mark) (Step, error) {
 	e.annotations[UpdateAnnotation] = &text
 	if m.CacheMemory != 0 {
 		memory := fmt.Sprint(m.CacheMemory)
-		e.annotations[api.CacheMemoryAnnotation] = &memory
+		e.annotations[agentapi.CacheMemoryAnnotation] = &memory
 	}
 	return r.patched(n, d.class, fmt.Sprintf("%s is changed in place: %s", n.name(), d.text()), e)
 }

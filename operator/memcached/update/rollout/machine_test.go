@@ -1,6 +1,8 @@
 package rollout_test
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/example/memcached-operator/operator/agent/api"
-	"github.com/example/memcached-operator/operator/agent/state"
 )
 
 // machine plays the kubelet, memcached and the agent of one pod.
@@ -41,11 +40,11 @@ type machine struct {
 	down bool // memcached is not ready because of the operator.
 }
 
-func (m *machine) state() *state.State {
+func (m *machine) state() *agentapi.State {
 	if m == nil || m.mute || m.lame || m.images["agent"] == "" || m.images["memcached"] == "" {
 		return nil
 	}
-	return &state.State{Process: m.process, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
+	return &agentapi.State{Process: m.process, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
 }
 
 // settle lets the cluster do all it can without the operator.
@@ -250,7 +249,7 @@ func (w *world) resizeOne(pod *corev1.Pod, m *machine) bool {
 
 // agentOne takes over the memory that the annotation says.
 func (w *world) agentOne(pod *corev1.Pod, m *machine) bool {
-	memory, err := strconv.ParseInt(pod.Annotations[api.CacheMemoryAnnotation], 10, 64)
+	memory, err := strconv.ParseInt(pod.Annotations[agentapi.CacheMemoryAnnotation], 10, 64)
 	switch {
 	case err != nil || argument(pod, "-e") != "" || m.state() == nil:
 		return false

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"cmp"
 	"slices"
 
@@ -8,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 )
@@ -16,8 +17,8 @@ import (
 // node is a pod that is wanted.
 type node struct {
 	pod   *corev1.Pod
-	state *state.State // Nil if the agent cannot be reached.
-	mark  *mark        // Nil if the pod is not on its way to a revision.
+	state *agentapi.State // Nil if the agent cannot be reached.
+	mark  *mark           // Nil if the pod is not on its way to a revision.
 	slot  int32
 }
 

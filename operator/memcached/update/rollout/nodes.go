@@ -1,13 +1,14 @@
 package rollout
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/state"
 	"github.com/example/memcached-operator/operator/kube/workload"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
@@ -25,7 +26,7 @@ type Input struct {
 	Revisions []appsv1.ControllerRevision
 
 	// States are what the agents say, by the name of the pod. An agent that cannot be reached has none.
-	States map[string]*state.State
+	States map[string]*agentapi.State
 
 	// Version tells the version of memcached in an image, empty if it is not known.
 	Version func(image string) string

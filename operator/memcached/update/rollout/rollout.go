@@ -1,13 +1,14 @@
 package rollout
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"cmp"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
@@ -176,7 +177,7 @@ func (r *rollout) beforeRestart(n *node, d *difference) (Step, bool) {
 	_, memcached := restarts[pod.MemcachedContainer]
 	if memcached && d.class == diff.Warm && n.state == nil && !n.limping(r.Now) {
 		why := fmt.Sprintf("%s is not restarted, because its agent cannot be reached to tell whether the items stay: "+
-			"let the operator connect to port %d of the pod", n.name(), api.MetricsPort)
+			"let the operator connect to port %d of the pod", n.name(), agentapi.MetricsPort)
 		return Step{Kind: Wait, Pod: n.pod, Why: why, After: soon, Stuck: true}, true
 	}
 	return r.incomplete()

@@ -1,12 +1,13 @@
 package rollout
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
@@ -112,7 +113,7 @@ func (r *rollout) cacheMemory(n *node, argument int64) int64 {
 			return r.wanted.Arguments.CacheMemory
 		}
 	}
-	if memory, err := strconv.ParseInt(n.pod.Annotations[api.CacheMemoryAnnotation], 10, 64); err == nil {
+	if memory, err := strconv.ParseInt(n.pod.Annotations[agentapi.CacheMemoryAnnotation], 10, 64); err == nil {
 		return memory
 	}
 	return argument

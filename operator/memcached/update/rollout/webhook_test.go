@@ -1,6 +1,8 @@
 package rollout_test
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"fmt"
 	"strings"
 	"testing"
@@ -8,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
@@ -69,7 +70,7 @@ func TestWhatAWebhookMadeOfAPodStays(t *testing.T) {
 			plain(), moreMemory, "arguments.cacheMemory (Live), resources.limits.memory (Live), resources.requests.memory (Live)",
 			"Patch, Resize, Patch, Patch"},
 		"labels and annotations": {made(func(pod *corev1.Pod, _ *corev1.Container) {
-			pod.Labels["app"], pod.Annotations[api.CacheMemoryAnnotation] = "renamed", "32"
+			pod.Labels["app"], pod.Annotations[agentapi.CacheMemoryAnnotation] = "renamed", "32"
 		}), plain(), newAgent, "agentImage (Live)", "Patch, Patch"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +110,7 @@ func (w *world) expectKept(slot int, old *corev1.Pod, change func(*shape)) {
 		w.t.Errorf("%s had the limit %s, and has %s", pod.Name, before.Resources.Limits.Memory(), now.Resources.Limits.Memory())
 	}
 	if pod.Labels["app"] != old.Labels["app"] || changed.memory == 0 &&
-		pod.Annotations[api.CacheMemoryAnnotation] != old.Annotations[api.CacheMemoryAnnotation] {
+		pod.Annotations[agentapi.CacheMemoryAnnotation] != old.Annotations[agentapi.CacheMemoryAnnotation] {
 		w.t.Errorf("%s had %v and %v, and has %v and %v", pod.Name, old.Labels, old.Annotations, pod.Labels, pod.Annotations)
 	}
 	if changed.agent != "" && strings.TrimPrefix(w.machines[pod.Name].images["agent"], mirror) != changed.agent {

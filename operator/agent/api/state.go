@@ -1,0 +1,115 @@
+// Package api is all that the operator imports of the agent: the state of memcached, which the agent serves and the operator
+// fetches, and the parsing of users and certificates, on which both have to agree. It imports the standard library only, so
+// that the operator can use it without the libraries of the agent.
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// StatePath is where the agent serves the State, as JSON. While memcached does not answer, the status is 503 and the body the
+// error in plain text.
+const StatePath = "/state"
+
+// maxStateSize is how many bytes of an answer are read. A State has some hundreds.
+const maxStateSize = 64 << 10
+
+// State describes memcached at one moment. Names in JSON stay: operator and agent may come from different releases.
+type State struct {
+	// Version of memcached, for example 1.6.45.
+	Version string `json:"version"`
+
+	// Process is memcached's process ID. In a pod that shares its process namespace, another ID means that memcached was
+	// restarted.
+	Process int64 `json:"process"`
+
+	// Started is when memcached was last started, in whole seconds. After a warm start it is when the agent first saw the new
+	// process: at most the interval between two checks later.
+	Started time.Time `json:"started"`
+
+	// Warm tells whether memcached started with items from before. A memcached that had no items starts cold.
+	Warm bool `json:"warm"`
+
+	// Before is how many items memcached had at the last check before the start; 0 if there was none.
+	Before int64 `json:"before"`
+
+	// Restored is how many items from before memcached started with. It is a lower bound if the agent saw the start late.
+	Restored int64 `json:"restored"`
+
+	// Items is how many items memcached has. One or two of them belong to the agent.
+	Items int64 `json:"items"`
+
+	// Hits, Misses and Evictions are counted since memcached was started, or since "stats reset". They include the agent's gets.
+	Hits      int64 `json:"hits"`
+	Misses    int64 `json:"misses"`
+	Evictions int64 `json:"evictions"`
+
+	// HitRatio is the share of gets that found an item, 0 to 1, over the last minute, or since memcached was started if that
+	// is less. Gets of the agent do not count. It is null if there were no others.
+	HitRatio *float64 `json:"hitRatio"`
+
+	// CacheMemory is how much memory items may take, in MiB: memcached's limit (limit_maxbytes), or more while memcached has
+	// not released all memory above a lowered limit. Once it equals the wanted memory, the container's limit may be lowered.
+	CacheMemory int64 `json:"cacheMemory"`
+
+	// Certificate is the certificate that memcached shows to clients; null without TLS.
+	Certificate *Certificate `json:"certificate"`
+
+	// Problem says what is wrong now, for example why users could not be reloaded. It is empty if nothing is. It may become
+	// part of a condition, so it has no details that change with each check: no ports of clients, no time of day.
+	Problem string `json:"problem"`
+}
+
+// Certificate is a server certificate.
+type Certificate struct {
+	// NotAfter is when it expires.
+	NotAfter time.Time `json:"notAfter"`
+
+	// Fingerprint is what the function Fingerprint returns for it.
+	Fingerprint string `json:"fingerprint"`
+}
+
+// Fingerprint returns the SHA-256 of a certificate in DER, in lower-case hexadecimal digits.
+func Fingerprint(der []byte) string {
+	sum := sha256.Sum256(der)
+	return hex.EncodeToString(sum[:])
+}
+
+// Fetch gets the State from the agent at address, host:port. The error says that the agent does not answer, or why the agent
+// gets no answer from memcached. ctx and the client's timeout limit how long it takes.
+func Fetch(ctx context.Context, client *http.Client, address string) (*State, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+StatePath, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("ask the agent: %w", err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask the agent: %w", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxStateSize))
+	if err != nil {
+		return nil, fmt.Errorf("read what the agent answers: %w", err)
+	}
+	switch response.StatusCode {
+	case http.StatusOK:
+	case http.StatusServiceUnavailable:
+		return nil, fmt.Errorf("memcached does not answer its agent: %s", strings.TrimSpace(string(body)))
+	default:
+		return nil, fmt.Errorf("the agent answers %q: is it of another version?", response.Status)
+	}
+	var s State
+	if err := json.Unmarshal(body, &s); err != nil {
+		return nil, errors.New("what the agent answers is not its state: is it of another version?")
+	}
+	return &s, nil
+}

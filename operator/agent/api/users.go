@@ -1,0 +1,106 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// maxUsers is how many users memcached reads from its file. It ignores the rest without an error.
+const maxUsers = 8
+
+// maxLineLength is for a line user:password, in bytes without the line ending. After a longer line memcached ignores those that
+// follow, and from 256 bytes on it truncates the line.
+const maxLineLength = 254
+
+// User is allowed to log in to memcached.
+type User struct {
+	Name, Password string
+}
+
+// Users are the contents of a users file at one moment. They never change. Without a file there are none, and memcached asks
+// for no password.
+type Users struct {
+	all         []User
+	fingerprint string
+}
+
+// ReadUsers reads a file of lines user:password. An empty path stands for no file. It refuses what memcached refuses or
+// silently reads differently. Errors name the number of a line, never its contents.
+func ReadUsers(path string) (*Users, error) {
+	if path == "" {
+		return &Users{}, nil
+	}
+	var users *Users
+	data, err := os.ReadFile(path)
+	if err == nil {
+		users, err = ParseUsers(path, data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the users: %w", err)
+	}
+	return users, nil
+}
+
+// ParseUsers is ReadUsers for data that has been read already. Errors name the source.
+func ParseUsers(source string, data []byte) (*Users, error) {
+	u := &Users{fingerprint: fmt.Sprintf("%x", sha256.Sum256(data))}
+	for line := range bytes.Lines(data) {
+		user, err := parseUser(strings.TrimRight(string(line), "\r\n"))
+		if err != nil {
+			return nil, fmt.Errorf("line %d of %s %w", len(u.all)+1, source, err)
+		}
+		u.all = append(u.all, user)
+	}
+	switch {
+	case len(u.all) == 0:
+		return nil, fmt.Errorf("%s names none: write lines user:password", source)
+	case len(u.all) > maxUsers:
+		return nil, fmt.Errorf("%s names %d, but memcached takes at most %d: remove some", source, len(u.all), maxUsers)
+	}
+	return u, nil
+}
+
+func parseUser(line string) (User, error) {
+	name, password, found := strings.Cut(line, ":")
+	switch {
+	case line == "":
+		return User{}, errors.New("is empty, for which memcached refuses the file: remove the line")
+	case !found:
+		return User{}, errors.New("has no colon: write user:password")
+	case name == "" || password == "":
+		return User{}, errors.New("lacks the user or the password: write user:password")
+	case len(line) > maxLineLength:
+		return User{}, fmt.Errorf("has %d bytes, but memcached reads at most %d: shorten the password", len(line), maxLineLength)
+	case strings.ContainsAny(line, " \r\x00"):
+		return User{}, errors.New("has a space, carriage return or NUL, with which nobody can log in: remove it")
+	}
+	return User{Name: name, Password: password}, nil
+}
+
+// Fingerprint is equal for two readings if, and only if, the files were.
+func (u *Users) Fingerprint() string {
+	return u.fingerprint
+}
+
+// First returns the user that the agent logs in as, false if there are no users.
+func (u *Users) First() (User, bool) {
+	if len(u.all) == 0 {
+		return User{}, false
+	}
+	return u.all[0], true
+}
+
+// All returns every user. Do not change it.
+func (u *Users) All() []User {
+	return u.all
+}
+
+// Missing returns the users that are not in later, or have another password there.
+func (u *Users) Missing(later *Users) []User {
+	return slices.DeleteFunc(slices.Clone(u.all), func(user User) bool { return slices.Contains(later.all, user) })
+}
