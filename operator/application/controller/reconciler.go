@@ -56,7 +56,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if r.Reporter.Superseded(application) {
+	if r.Reporter.IsStale(application) {
 		return reconcileerror.Resolve(reconcileerror.Stale(errors.New("the newest status has yet to be seen")))
 	}
 	in, err := ApplicationInputs(ctx, r.Client, application)
@@ -68,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	observed, observeErr := children.Read(ctx, r.Client, application, id, plan, applied.Objects)
 	err = errors.Join(err, observeErr)
 
-	r.Reporter.Announce(ctx, application, report.Happened{Changes: applied.Changes})
+	r.Reporter.Announce(ctx, application, report.Actions{Changes: applied.Changes})
 	next := application.DeepCopy()
 	if !reconcileerror.IsStale(err) {
 		next.Status = status.Application(in, conditions.Reconcile{
@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	r.Work.Reconciled(olmcondition.Reconcile{
 		Object:      olmcondition.ObjectOf(v1alpha1.ApplicationKind, request.NamespacedName),
-		CarriedOver: application.Status.ObservedGeneration == application.Generation,
+		SpecApplied: application.Status.ObservedGeneration == application.Generation,
 		Changes:     applied.Changes, Rollout: observed.Workload(),
 		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
 	})

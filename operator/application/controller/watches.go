@@ -28,7 +28,7 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 	if err := IndexApplications(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("set up the controller of Application: %w", err)
 	}
-	owner := watch.OwnerIn(desired.ApplicationName)
+	owner := watch.OwnerByLabel(desired.ApplicationName)
 	err := builder.ControllerManagedBy(mgr).
 		Named("application").
 		WithOptions(controller.Options{MaxConcurrentReconciles: watch.Concurrency}).
@@ -48,9 +48,9 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 
 // itselfAndClaimants returns the Application that has changed, and those that want the same address: one of them may
 // get it now, or lose it.
-func itselfAndClaimants(reader client.Reader) watch.Concerned {
+func itselfAndClaimants(reader client.Reader) watch.MapFunc {
 	return func(object client.Object) []types.NamespacedName {
-		names := watch.Itself(object)
+		names := watch.Self(object)
 		application, ok := object.(*v1alpha1.Application)
 		if !ok {
 			return names
@@ -61,7 +61,7 @@ func itselfAndClaimants(reader client.Reader) watch.Concerned {
 }
 
 // users returns the Applications that name the cache that has changed.
-func users(reader client.Reader) watch.Concerned {
+func users(reader client.Reader) watch.MapFunc {
 	return func(object client.Object) []types.NamespacedName {
 		return namesOf(UsersOf(context.Background(), reader, object))
 	}
@@ -92,5 +92,5 @@ func cacheChange(before, now client.Object) time.Duration {
 	if okA && okB && !equality.Semantic.DeepEqual(a.Status.Binding, b.Status.Binding) {
 		return 0
 	}
-	return watch.Settle
+	return watch.StatusDelay
 }

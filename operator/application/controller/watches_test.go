@@ -22,11 +22,11 @@ func TestNewsOfACacheAreUrgentWhenItsAddressChanges(t *testing.T) {
 		before, now client.Object
 		want        time.Duration
 	}{
-		"a new cache will say more soon":    {now: unbound, want: watch.Settle},
+		"a new cache will say more soon":    {now: unbound, want: watch.StatusDelay},
 		"a cache has published its address": {before: unbound, now: bound},
 		"a cache has taken it back":         {before: bound, now: unbound},
 		"a cache is gone":                   {before: bound},
-		"a node is ready":                   {before: bound, now: ready, want: watch.Settle},
+		"a node is ready":                   {before: bound, now: ready, want: watch.StatusDelay},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := cacheChange(test.before, test.now); got != test.want {

@@ -5,7 +5,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// ApplicationInputs is everything the desired state of an Application is computed from.
+// Inputs is everything the desired state of an Application is computed from.
 type Inputs struct {
 	// Application is the object as the user wrote it. It is never changed.
 	Application *appv1alpha1.Application

@@ -13,7 +13,7 @@ import (
 )
 
 // ofApplication is how an Application speaks of its pods.
-var ofApplication = conditions.Vocabulary{
+var ofApplication = conditions.Wording{
 	One: "pod", Many: "pods", Process: "the application",
 
 	AllReady:      v1alpha1.ReasonAllPodsReady,
@@ -37,7 +37,7 @@ func Application(in desired.Inputs, pass conditions.Reconcile) v1alpha1.Applicat
 		next.ObservedGeneration = application.Generation
 	}
 	pods := conditions.Workload{
-		Reconcile: pass, Vocabulary: ofApplication,
+		Reconcile: pass, Wording: ofApplication,
 		Wanted: desired.Replicas(application), Generation: application.Generation,
 		Checks: []conditions.Check{
 			func(conditions.Workload) (string, string, bool) { return hostConflict(in) },
@@ -48,7 +48,7 @@ func Application(in desired.Inputs, pass conditions.Reconcile) v1alpha1.Applicat
 	next.Selector = pass.Selector
 	next.URL = address(application, pass.Observed)
 	next.Replicas, next.ReadyReplicas = pods.Replicas(), pods.ReadyPods()
-	pods.Set(&next.Conditions)
+	pods.SetAll(&next.Conditions)
 	return next
 }
 

@@ -24,7 +24,7 @@ type Reader interface {
 	Scheme() *runtime.Scheme
 }
 
-// Children returns what there is of the objects that plan wants for owner, and the pods of the Deployment among them.
+// Read returns what there is of the objects that plan wants for owner, and the pods of the Deployment among them.
 // Objects of others are left out, even if they carry our labels.
 //
 // written are the objects that were written in this pass. They are newer than the cache: a rollout must not be taken for
@@ -56,7 +56,7 @@ func Read(
 	if err := leaving(ctx, reader, owner, plan, &observed); err != nil {
 		return workload.Observed{}, err
 	}
-	if observed.Workload() == nil && observed.Leaving == nil {
+	if observed.Workload() == nil && observed.Outgoing == nil {
 		return observed, nil
 	}
 	pods := &corev1.PodList{}
@@ -80,9 +80,9 @@ func leaving(ctx context.Context, reader Reader, owner client.Object, plan owned
 		}
 		switch typed := object.(type) {
 		case *appsv1.Deployment:
-			observed.Leaving = workload.OfDeployment(typed)
+			observed.Outgoing = workload.OfDeployment(typed)
 		case *appsv1.StatefulSet:
-			observed.Leaving = workload.OfStatefulSet(typed)
+			observed.Outgoing = workload.OfStatefulSet(typed)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// Pass is how a pass over an object went.
+// Reconcile is how a pass over an object went.
 type Reconcile struct {
 	// Observed is what was found of the object's children.
 	Observed workload.Observed
@@ -29,8 +29,8 @@ type Reconcile struct {
 }
 
 // vocabulary is how a kind speaks of its pods, and the reasons it gives.
-type Vocabulary struct {
-	// one and many are what a pod and pods are called; process is what runs in one.
+type Wording struct {
+	// One and many are what a pod and pods are called; process is what runs in one.
 	One, Many, Process string
 
 	AllReady, ScaledToZero, SomeReady, NoneReady string
@@ -38,37 +38,37 @@ type Vocabulary struct {
 	Failing, Unschedulable, Refused              string
 }
 
-// workload is what both kinds come down to: a number of pods that are wanted, and what makes them.
+// Workload is what both kinds come down to: a number of pods that are wanted, and what makes them.
 type Workload struct {
 	Reconcile
-	Vocabulary
+	Wording
 
-	// wanted is the number of pods that the object asks for.
+	// Wanted is the number of pods that the object asks for.
 	Wanted int32
 
-	// generation is that of the object.
+	// Generation is that of the object.
 	Generation int64
 
-	// steps is how far nodes are that the operator itself brings to their template, nil if Kubernetes does.
+	// Update is how far nodes are that the operator itself brings to their template, nil if Kubernetes does.
 	Update *workload.Progress
 
-	// checks look for what can be wrong with this kind alone.
+	// Checks look for what can be wrong with this kind alone.
 	Checks []Check
 }
 
 // conditions sets the four conditions. Those that others have added are kept, and so is the time of a condition that
 // has not changed.
-func (w Workload) Set(conditions *[]metav1.Condition) {
+func (w Workload) SetAll(conditions *[]metav1.Condition) {
 	degraded, progressing := w.degraded(), w.progressing()
 	for _, condition := range []metav1.Condition{
 		w.ready(degraded, progressing), w.available(), progressing, degraded,
 	} {
-		w.SetOne(conditions, condition)
+		w.Set(conditions, condition)
 	}
 }
 
 // set sets one condition.
-func (w Workload) SetOne(conditions *[]metav1.Condition, condition metav1.Condition) {
+func (w Workload) Set(conditions *[]metav1.Condition, condition metav1.Condition) {
 	condition.ObservedGeneration = w.Generation
 	condition.LastTransitionTime = w.Now
 	meta.SetStatusCondition(conditions, condition)
@@ -121,7 +121,7 @@ func (w Workload) progressing() metav1.Condition {
 		condition.Message = messageOf(w.Err)
 	case account == nil:
 		condition.Reason, condition.Message = w.Starting, fmt.Sprintf("The %s are about to be created", w.Many)
-	case !account.Seen:
+	case !account.Observed:
 		condition.Reason, condition.Message = w.unseenReason(), "Kubernetes has yet to act on the newest change"
 	case account.Updated < min(w.Replicas(), w.Wanted):
 		condition.Reason = w.Updating
@@ -145,8 +145,8 @@ func (w Workload) updatingMessage(account *workload.Status) string {
 		return fmt.Sprintf("%s replaced", w.count(account.Updated))
 	}
 	message := fmt.Sprintf("%s up to date", w.count(w.Update.Updated))
-	if w.Update.Why != "" {
-		message += ". " + w.Update.Why
+	if w.Update.Message != "" {
+		message += ". " + w.Update.Message
 	}
 	return message
 }
@@ -162,7 +162,7 @@ func (w Workload) unseenReason() string {
 	return w.Updating
 }
 
-// replicas returns how many pods exist.
+// Replicas returns how many pods exist.
 func (w Workload) Replicas() int32 {
 	var replicas int32
 	for _, account := range w.accounts() {
@@ -171,7 +171,7 @@ func (w Workload) Replicas() int32 {
 	return replicas
 }
 
-// readyPods returns how many pods are ready.
+// ReadyPods returns how many pods are ready.
 func (w Workload) ReadyPods() int32 {
 	var ready int32
 	for _, account := range w.accounts() {
@@ -182,7 +182,7 @@ func (w Workload) ReadyPods() int32 {
 
 // accounts returns those of what runs the pods, and of what still does.
 func (w Workload) accounts() []*workload.Status {
-	return slices.DeleteFunc([]*workload.Status{w.Observed.Workload(), w.Observed.Leaving},
+	return slices.DeleteFunc([]*workload.Status{w.Observed.Workload(), w.Observed.Outgoing},
 		func(account *workload.Status) bool { return account == nil })
 }
 
@@ -195,11 +195,11 @@ func (w Workload) count(some int32) string {
 	return fmt.Sprintf("%d of %d %s are", some, w.Wanted, w.Many)
 }
 
-// podNames returns the names of the pods that run or are about to, in the order of the pods.
+// PodNames returns the names of the pods that run or are about to, in the order of the pods.
 func PodNames(all []corev1.Pod) []string {
 	var names []string
 	for i := range all {
-		if !pods.Leaves(&all[i]) {
+		if !pods.Ending(&all[i]) {
 			names = append(names, all[i].Name)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 )
 
-// check looks for one thing that is wrong.
+// Check looks for one thing that is wrong.
 type Check func(Workload) (reason, message string, wrong bool)
 
 // degraded reports what the user should hear first: what keeps the operator from acting, then what is missing, then what
@@ -71,14 +71,14 @@ func messageOf(err error) string {
 // podsRefused reports what the Deployment says about pods that the API server did not let it create.
 func podsRefused(w Workload) (string, string, bool) {
 	account := w.Observed.Workload()
-	if account == nil || account.Refusal == "" {
+	if account == nil || account.CreateFailure == "" {
 		return "", "", false
 	}
 	// The message names a pod that never came to be, by a name that is new each time.
 	name := account.Name
 	podName := regexp.MustCompile(regexp.QuoteMeta(name) + `-[a-z0-9]+-[a-z0-9]*`)
 	return w.Refused, fmt.Sprintf("Kubernetes refuses to create %s: %s",
-		w.Many, podName.ReplaceAllString(account.Refusal, name)), true
+		w.Many, podName.ReplaceAllString(account.CreateFailure, name)), true
 }
 
 func podsFailing(w Workload) (string, string, bool) {
@@ -103,7 +103,7 @@ func podsFailing(w Workload) (string, string, bool) {
 
 // failureOf returns why a pod's container does not run, empty when it does or is on the way.
 func failureOf(pod *corev1.Pod, process string) string {
-	if pods.Leaves(pod) {
+	if pods.Ending(pod) {
 		return ""
 	}
 	for i := range pod.Status.ContainerStatuses {
@@ -142,7 +142,7 @@ func lastEnd(container *corev1.ContainerStatus) *corev1.ContainerStateTerminated
 func podsUnschedulable(w Workload) (string, string, bool) {
 	for i := range w.Observed.Pods {
 		pod := &w.Observed.Pods[i]
-		if why, unschedulable := pods.Unschedulable(pod); unschedulable && !pods.Leaves(pod) {
+		if why, unschedulable := pods.Unschedulable(pod); unschedulable && !pods.Ending(pod) {
 			return w.Unschedulable, fmt.Sprintf("No machine has room for a %s: %s", w.One, why), true
 		}
 	}
@@ -150,7 +150,7 @@ func podsUnschedulable(w Workload) (string, string, bool) {
 }
 
 func deadlineExceeded(w Workload) (string, string, bool) {
-	if account := w.Observed.Workload(); account == nil || !account.Stuck {
+	if account := w.Observed.Workload(); account == nil || !account.DeadlineExceeded {
 		return "", "", false
 	}
 	return v1alpha1.ReasonProgressDeadlineExceeded, fmt.Sprintf(

@@ -42,8 +42,8 @@ func Unschedulable(pod *corev1.Pod) (why string, yes bool) {
 	return scheduled.Message, true
 }
 
-// Leaves tells whether a pod is being deleted or has ended for good. Another takes its place without anybody's doing.
-func Leaves(pod *corev1.Pod) bool {
+// Ending tells whether a pod is being deleted or has ended for good. Another takes its place without anybody's doing.
+func Ending(pod *corev1.Pod) bool {
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	return ended || !pod.DeletionTimestamp.IsZero()
 }
@@ -58,8 +58,8 @@ func Container(containers []corev1.Container, name string) *corev1.Container {
 	return nil
 }
 
-// Slot returns the number at the end of a pod's name, if it has the name that a StatefulSet gives.
-func Slot(set, pod string) (int32, bool) {
+// Ordinal returns the number at the end of a pod's name, if it has the name that a StatefulSet gives.
+func Ordinal(set, pod string) (int32, bool) {
 	number, found := strings.CutPrefix(pod, set+"-")
 	slot, err := strconv.ParseInt(number, 10, 32)
 	return int32(slot), found && err == nil && slot >= 0

@@ -20,7 +20,7 @@ func TestSlot(t *testing.T) {
 		"cache-0": {0, true}, "cache-12": {12, true}, "cache-x": {}, "cache-": {}, "cache": {}, "cache--1": {},
 		"other-1": {}, "cache-1-2": {}, "cache-5d9c8b7f4d-x7k2p": {}, "cache-99999999999": {},
 	} {
-		if slot, has := pods.Slot("cache", name); has != want.has || has && slot != want.slot {
+		if slot, has := pods.Ordinal("cache", name); has != want.has || has && slot != want.slot {
 			t.Errorf("%s has the slot %d: %t", name, slot, has)
 		}
 	}
@@ -42,7 +42,7 @@ func TestLeaves(t *testing.T) {
 	} {
 		pod := &corev1.Pod{}
 		pod.DeletionTimestamp, pod.Status.Phase = test.deleted, test.phase
-		if got := pods.Leaves(pod); got != test.want {
+		if got := pods.Ending(pod); got != test.want {
 			t.Errorf("a pod that %s leaves: %t", name, got)
 		}
 	}

@@ -26,8 +26,8 @@ import (
 // maxFieldsNamed keeps the note of an event readable, and below the 1024 characters that the API allows.
 const maxFieldsNamed = 5
 
-// loud are the reasons that an event tells of as well: the user has to act.
-var loud = map[string]bool{
+// warnings are the reasons that an event tells of as well: the user has to act.
+var warnings = map[string]bool{
 	v1alpha1.ReasonNameConflict:     true,
 	v1alpha1.ReasonRejected:         true,
 	appv1alpha1.ReasonHostConflict:  true,
@@ -54,10 +54,10 @@ type Reporter struct {
 	superseded sync.Map
 }
 
-// Superseded tells whether a copy of an object is older than the status that was written last. A pass over it would find
+// IsStale tells whether a copy of an object is older than the status that was written last. A pass over it would find
 // that status missing, and write it again for nothing: there will be another pass when the operator's caches have seen the
 // write.
-func (r *Reporter) Superseded(object Object) bool {
+func (r *Reporter) IsStale(object Object) bool {
 	version, found := r.superseded.Load(keyOf(object, client.ObjectKeyFromObject(object)))
 	return found && version == object.GetResourceVersion()
 }
@@ -71,8 +71,8 @@ func keyOf(object Object, name types.NamespacedName) string {
 	return fmt.Sprintf("%T %s", object, name)
 }
 
-// Happened is what a pass did.
-type Happened struct {
+// Actions is what a pass did.
+type Actions struct {
 	// Changes are what was written to owned objects.
 	Changes []apply.Change
 
@@ -82,7 +82,7 @@ type Happened struct {
 
 // Announce tells of what a pass over an object did. It comes before the status, and however the pass ends: when it is
 // repeated, everything has been done, and there would be nothing left to tell.
-func (r *Reporter) Announce(ctx context.Context, object Object, happened Happened) {
+func (r *Reporter) Announce(ctx context.Context, object Object, happened Actions) {
 	r.announceChanges(ctx, object, happened.Changes)
 	if happened.Step != "" {
 		log.FromContext(ctx).Info(happened.Step)
@@ -126,13 +126,13 @@ func (r *Reporter) announceChanges(ctx context.Context, owner Object, changes []
 	for _, change := range changes {
 		logger := log.FromContext(ctx).WithValues("object", change.Object.Name)
 		if len(change.Fields) > 0 {
-			logger = logger.WithValues("fields", named(change.Fields))
+			logger = logger.WithValues("fields", firstOf(change.Fields))
 		}
 		logger.Info(string(change.Action) + " " + change.Object.Kind)
 		if change.Action == apply.Repaired {
 			r.Recorder.Eventf(owner, corev1.EventTypeWarning, v1alpha1.EventDriftRepaired,
 				"%s %s was changed by somebody else and has been put back: %s",
-				change.Object.Kind, change.Object.Name, named(change.Fields))
+				change.Object.Kind, change.Object.Name, firstOf(change.Fields))
 		}
 	}
 }
@@ -144,13 +144,13 @@ func (r *Reporter) announceReady(ctx context.Context, before, after Object) {
 		return
 	}
 	log.FromContext(ctx).Info("Ready is "+string(now.Status), "reason", now.Reason, "message", now.Message)
-	if loud[now.Reason] {
+	if warnings[now.Reason] {
 		r.Recorder.Event(before, corev1.EventTypeWarning, now.Reason, now.Message)
 	}
 }
 
-// named returns the first few paths, and how many more there are.
-func named(paths []string) string {
+// firstOf returns the first few paths, and how many more there are.
+func firstOf(paths []string) string {
 	if more := len(paths) - maxFieldsNamed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(paths[:maxFieldsNamed], ", "), more)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// Settle is how long news that only concern the status may wait for more of them. While pods start, every one brings
+// StatusDelay is how long news that only concern the status may wait for more of them. While pods start, every one brings
 // several events, and one status write for all of them is enough. The queue keeps one entry per object, with the
 // earliest of its times, so the status is never further behind than this.
 //
@@ -23,7 +23,7 @@ import (
 //
 // What the user waits for does not wait: a change to the spec, an object that somebody else has changed or deleted, the
 // end of a rollout and the loss of a pod are looked at immediately.
-const Settle = 10 * time.Second
+const StatusDelay = 10 * time.Second
 
 // Owner is for the objects that users write: a new spec is urgent. What else can change is the status, mostly by our own
 // hand.
@@ -31,7 +31,7 @@ func Owner(before, now client.Object) time.Duration {
 	if before == nil || now == nil || before.GetGeneration() != now.GetGeneration() {
 		return 0
 	}
-	return Settle
+	return StatusDelay
 }
 
 // Child is for objects that we make: changes by others are urgent. Our own are not: the status has told of them already.
@@ -40,7 +40,7 @@ func Child(before, now client.Object) time.Duration {
 		return 0 // Deleted, or our label was taken away.
 	}
 	if before == nil {
-		return Settle // Made by us.
+		return StatusDelay // Made by us.
 	}
 	if hash(before) == hash(now) && !equality.Semantic.DeepEqual(content(before), content(now)) {
 		return 0 // Changed by somebody else: we would have left another hash.
@@ -49,7 +49,7 @@ func Child(before, now client.Object) time.Duration {
 		!equality.Semantic.DeepEqual(before.GetOwnerReferences(), now.GetOwnerReferences()) {
 		return 0
 	}
-	return Settle
+	return StatusDelay
 }
 
 // Deployment is like Child; the end of a rollout and the loss of a pod are urgent, too.
@@ -77,11 +77,11 @@ func StatefulSet(before, now client.Object) time.Duration {
 
 // turns tells whether a rollout has ended, or a pod is lost.
 func turns(before, now *workload.Status) bool {
-	return !before.Settled() && now.Settled() || now.Lost(before)
+	return !before.Complete() && now.Complete() || now.LostPods(before)
 }
 
 // Pod is for pods: how many of them are ready, their Deployment or StatefulSet says as well.
-func Pod(_, _ client.Object) time.Duration { return Settle }
+func Pod(_, _ client.Object) time.Duration { return StatusDelay }
 
 func hash(object client.Object) string { return object.GetAnnotations()[apply.HashAnnotation] }
 

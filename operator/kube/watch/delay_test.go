@@ -126,7 +126,7 @@ func TestWhatTheUserWaitsForIsUrgent(t *testing.T) {
 		"a pod":                           {delay: watch.Pod, now: &corev1.Pod{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := watch.Settle
+			want := watch.StatusDelay
 			if test.urgent {
 				want = 0
 			}

@@ -18,8 +18,8 @@ import (
 // server.
 const Concurrency = 8
 
-// Concerned returns the names of the objects to reconcile when the given object changes.
-type Concerned func(client.Object) []types.NamespacedName
+// MapFunc returns the names of the objects to reconcile when the given object changes.
+type MapFunc func(client.Object) []types.NamespacedName
 
 // Delay returns how long a change may wait. before is nil when the object is new, now when it is gone.
 type Delay func(before, now client.Object) time.Duration
@@ -27,7 +27,7 @@ type Delay func(before, now client.Object) time.Duration
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Handler returns a handler that enqueues whatever a change concerns, those included that it concerned before.
-func Handler(concerned Concerned, delay Delay) handler.EventHandler {
+func Handler(concerned MapFunc, delay Delay) handler.EventHandler {
 	enqueue := func(q queue, names []types.NamespacedName, after time.Duration) {
 		for _, name := range names {
 			q.AddAfter(reconcile.Request{NamespacedName: name}, after)
@@ -48,15 +48,15 @@ func Handler(concerned Concerned, delay Delay) handler.EventHandler {
 	}
 }
 
-// Itself returns the name of the object that has changed.
-func Itself(object client.Object) []types.NamespacedName {
+// Self returns the name of the object that has changed.
+func Self(object client.Object) []types.NamespacedName {
 	return []types.NamespacedName{client.ObjectKeyFromObject(object)}
 }
 
-// OwnerIn returns a function that names the owner of an object by its labels, if it belongs to the given application. It
+// OwnerByLabel returns a function that names the owner of an object by its labels, if it belongs to the given application. It
 // goes by labels because pods are not owned by the object itself. That labels can be forged does no harm: it costs a
 // pass that changes nothing.
-func OwnerIn(application string) Concerned {
+func OwnerByLabel(application string) MapFunc {
 	return func(object client.Object) []types.NamespacedName {
 		labels := object.GetLabels()
 		if labels[owned.LabelName] != application || labels[owned.LabelInstance] == "" {

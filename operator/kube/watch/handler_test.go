@@ -35,7 +35,7 @@ func labelled(application, instance string) *corev1.Pod {
 
 func TestWhatAChangeConcernsIsEnqueued(t *testing.T) {
 	later := func(_, _ client.Object) time.Duration { return time.Minute }
-	handler := watch.Handler(watch.OwnerIn("web"), later)
+	handler := watch.Handler(watch.OwnerByLabel("web"), later)
 	for name, test := range map[string]struct {
 		happens func(queue *recorded)
 		want    []string

@@ -17,11 +17,11 @@ type Observed struct {
 	// StatefulSet is the newest version known, nil when there is none, or it is not wanted.
 	StatefulSet *appsv1.StatefulSet
 
-	// Refusal is why pods of the StatefulSet cannot be created, empty if none is missing or nobody has said why.
-	Refusal string
+	// CreateFailure is why pods of the StatefulSet cannot be created, empty if none is missing or nobody has said why.
+	CreateFailure string
 
-	// Leaving is what runs pods until something else has taken its place, nil if there is no such thing.
-	Leaving *Status
+	// Outgoing is what runs pods until something else has taken its place, nil if there is no such thing.
+	Outgoing *Status
 
 	// Pods are the pods of all of them, in alphabetical order.
 	Pods []corev1.Pod
@@ -31,11 +31,11 @@ type Observed struct {
 	Present []owned.Reference
 }
 
-// Rollout is how far the pods are that are wanted, nil when nothing runs them.
+// Workload is how far the pods are that are wanted, nil when nothing runs them.
 func (o Observed) Workload() *Status {
 	if o.StatefulSet != nil {
 		account := OfStatefulSet(o.StatefulSet)
-		account.Refusal = o.Refusal
+		account.CreateFailure = o.CreateFailure
 		return account
 	}
 	return OfDeployment(o.Deployment)

@@ -8,8 +8,8 @@ type Progress struct {
 	// Pod is the one that is worked on or waited for, empty for none.
 	Pod string
 
-	// Why is that of the step.
-	Why string
+	// Message is that of the step.
+	Message string
 
 	// Stuck is that of the step.
 	Stuck bool

@@ -6,7 +6,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Account is a workload's own account of its pods.
+// Status is a workload's own account of its pods.
 type Status struct {
 	// Name is that of the workload.
 	Name string
@@ -17,17 +17,17 @@ type Status struct {
 	// Replicas is the number of pods that exist, Updated those of the newest template, Ready those that are ready.
 	Replicas, Updated, Ready int32
 
-	// Seen is on when the account speaks of the newest spec.
-	Seen bool
+	// Observed is on when the account speaks of the newest spec.
+	Observed bool
 
 	// Paused is on when somebody has told Kubernetes to leave the pods alone.
 	Paused bool
 
-	// Refusal is why pods cannot be created, empty if they can.
-	Refusal string
+	// CreateFailure is why pods cannot be created, empty if they can.
+	CreateFailure string
 
-	// Stuck is on when Kubernetes says that there has been no progress for too long.
-	Stuck bool
+	// DeadlineExceeded is on when Kubernetes says that there has been no progress for too long.
+	DeadlineExceeded bool
 }
 
 // OfDeployment returns the account of a Deployment, nil for none.
@@ -39,14 +39,14 @@ func OfDeployment(deployment *appsv1.Deployment) *Status {
 	account := &Status{
 		Name: deployment.Name, Wanted: ptr.Deref(deployment.Spec.Replicas, 1),
 		Replicas: status.Replicas, Updated: status.UpdatedReplicas, Ready: status.ReadyReplicas,
-		Seen: status.ObservedGeneration >= deployment.Generation, Paused: deployment.Spec.Paused,
+		Observed: status.ObservedGeneration >= deployment.Generation, Paused: deployment.Spec.Paused,
 	}
 	for _, condition := range status.Conditions {
 		switch {
 		case condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue:
-			account.Refusal = condition.Message
+			account.CreateFailure = condition.Message
 		case condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse:
-			account.Stuck = condition.Reason == "ProgressDeadlineExceeded"
+			account.DeadlineExceeded = condition.Reason == "ProgressDeadlineExceeded"
 		}
 	}
 	return account
@@ -62,15 +62,15 @@ func OfStatefulSet(set *appsv1.StatefulSet) *Status {
 	return &Status{
 		Name: set.Name, Wanted: ptr.Deref(set.Spec.Replicas, 1),
 		Replicas: status.Replicas, Updated: status.UpdatedReplicas, Ready: status.ReadyReplicas,
-		Seen: status.ObservedGeneration >= set.Generation,
+		Observed: status.ObservedGeneration >= set.Generation,
 	}
 }
 
-// Settled tells whether a workload has nothing left to do: every pod that is wanted is of the newest template and ready,
+// Complete tells whether a workload has nothing left to do: every pod that is wanted is of the newest template and ready,
 // and there is no other.
-func (a *Status) Settled() bool {
-	return a.Seen && a.Replicas == a.Wanted && a.Updated == a.Wanted && a.Ready == a.Wanted
+func (a *Status) Complete() bool {
+	return a.Observed && a.Replicas == a.Wanted && a.Updated == a.Wanted && a.Ready == a.Wanted
 }
 
-// Lost tells whether a pod that is wanted was ready before, and is not any more.
-func (a *Status) Lost(before *Status) bool { return a.Ready < min(before.Ready, a.Wanted) }
+// LostPods tells whether a pod that is wanted was ready before, and is not any more.
+func (a *Status) LostPods(before *Status) bool { return a.Ready < min(before.Ready, a.Wanted) }

@@ -21,7 +21,7 @@ func defaultArguments() Arguments {
 	}
 }
 
-// ParseArguments reads memcached's arguments. The error names the first one that cannot be understood.
+// Parse reads memcached's arguments. The error names the first one that cannot be understood.
 func Parse(arguments []string) (Arguments, error) {
 	a := defaultArguments()
 	options, err := Options(arguments)

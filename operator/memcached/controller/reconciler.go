@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if r.Reporter.Superseded(memcached) {
+	if r.Reporter.IsStale(memcached) {
 		return reconcileerror.Resolve(reconcileerror.Stale(errors.New("the newest status has yet to be seen")))
 	}
 	now := metav1.NewTime(r.Clock.Now())
@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	seen, step, rollErr := r.roll(ctx, in, observed, reconcileerror.IsStale(applyErr))
 	err = cmp.Or(applyErr, observeErr, rollErr, planErr)
 
-	r.Reporter.Announce(ctx, memcached, report.Happened{Changes: applied.Changes, Step: made(step, rollErr)})
+	r.Reporter.Announce(ctx, memcached, report.Actions{Changes: applied.Changes, Step: made(step, rollErr)})
 	next := memcached.DeepCopy()
 	if !reconcileerror.IsStale(err) {
 		next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{
@@ -97,7 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	r.Work.Reconciled(olmcondition.Reconcile{
 		Object:      olmcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName),
-		CarriedOver: memcached.Status.ObservedGeneration == memcached.Generation,
+		SpecApplied: memcached.Status.ObservedGeneration == memcached.Generation,
 		Changes:     applied.Changes, Rollout: observed.Workload(),
 		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
 	})

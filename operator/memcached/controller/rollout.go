@@ -32,7 +32,7 @@ func (r *Reconciler) children(
 	id := desired.Identity(in.Memcached)
 	observed, err := children.Read(ctx, r.Client, in.Memcached, id, plan.Plan, applied.Objects)
 	if err == nil {
-		observed.Refusal, err = r.Inputs.Refusal(ctx, observed.StatefulSet, in.Now)
+		observed.CreateFailure, err = r.Inputs.CreateFailure(ctx, observed.StatefulSet, in.Now)
 	}
 	return observed, err
 }
@@ -87,5 +87,5 @@ func made(step rollout.Step, err error) string {
 	if err != nil || step.Kind == rollout.None || step.Kind == rollout.Wait {
 		return ""
 	}
-	return step.Why
+	return step.Message
 }

@@ -18,11 +18,11 @@ import (
 
 // SetUp adds the controller to a manager.
 func (r *Reconciler) SetUp(mgr manager.Manager) error {
-	owner := watch.OwnerIn(desired.ApplicationName)
+	owner := watch.OwnerByLabel(desired.ApplicationName)
 	err := builder.ControllerManagedBy(mgr).
 		Named("memcached").
 		WithOptions(controller.Options{MaxConcurrentReconciles: watch.Concurrency}).
-		Watches(&v1alpha1.Memcached{}, watch.Handler(watch.Itself, watch.Owner)).
+		Watches(&v1alpha1.Memcached{}, watch.Handler(watch.Self, watch.Owner)).
 		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).
 		Watches(&appsv1.StatefulSet{}, watch.Handler(owner, watch.StatefulSet)).
 		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).

@@ -36,9 +36,9 @@ type Plan struct {
 // The error says what is wrong with the spec, or with what it refers to. The plan is good all the same: with it, the cache
 // goes on as it was.
 func MakePlan(in inputs.Inputs) (Plan, error) {
-	nodes, err := planNodes(in)
+	nodes, err := planWorkload(in)
 	plan := Plan{Plan: nodes.Plan, Pending: nodes.Pending, Recheck: recheck(in.Memcached.Spec)}
-	plan.Present = append(plan.Present, nodesService(in), binding(in))
+	plan.Present = append(plan.Present, headlessService(in), binding(in))
 	for _, optional := range []struct {
 		wanted bool
 		make   func() owned.Configuration

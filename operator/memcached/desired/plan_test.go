@@ -189,7 +189,7 @@ func TestACacheMovesWhenTheNewNodesAreReady(t *testing.T) {
 	in := inputsFor(testkit.MakeMemcached("cache").Size(2).Spec(func(s *v1alpha1.MemcachedSpec) {
 		s.Workload = v1alpha1.WorkloadStatefulSet
 	}).Obj())
-	in.Deployment = &inputs.Workload{Template: corev1ac.PodTemplateSpec(), Settled: true}
+	in.Deployment = &inputs.Workload{Template: corev1ac.PodTemplateSpec(), Complete: true}
 	kinds := func(plan desired.Plan) string {
 		var words []string
 		for _, configuration := range plan.Present {
@@ -210,7 +210,7 @@ func TestACacheMovesWhenTheNewNodesAreReady(t *testing.T) {
 	}{
 		"there are none yet": {nil, "+StatefulSet =Deployment" + optional},
 		"they start":         {&inputs.Workload{Template: mustTemplate(t, in)}, "+StatefulSet =Deployment" + optional},
-		"they are ready":     {&inputs.Workload{Template: mustTemplate(t, in), Settled: true}, "+StatefulSet -Deployment" + optional},
+		"they are ready":     {&inputs.Workload{Template: mustTemplate(t, in), Complete: true}, "+StatefulSet -Deployment" + optional},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in.StatefulSet = test.slots

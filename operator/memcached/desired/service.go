@@ -13,9 +13,9 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// nodesService gives the nodes one DNS name, and each slot of a StatefulSet its own. It is headless: memcached's clients
+// headlessService gives the nodes one DNS name, and each slot of a StatefulSet its own. It is headless: memcached's clients
 // spread keys over the nodes themselves, so they need the address of each.
-func nodesService(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
+func headlessService(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
 	memcached, id := in.Memcached, Identity(in.Memcached)
 	spec := corev1ac.ServiceSpec().
 		WithType(corev1.ServiceTypeClusterIP).

@@ -52,7 +52,7 @@ func (e *Executor) Do(ctx context.Context, situation rollout.Input, step rollout
 }
 
 func patch(step rollout.Step) client.Patch {
-	return client.RawPatch(types.StrategicMergePatchType, step.Content)
+	return client.RawPatch(types.StrategicMergePatchType, step.Patch)
 }
 
 // refused sorts what the API server says of a step. What it does not want is told to the user, who may have a policy or a
@@ -70,5 +70,5 @@ func refused(step rollout.Step, done string, err error) (rollout.Step, error) {
 }
 
 func wait(pod *corev1.Pod, stuck bool, why string) rollout.Step {
-	return rollout.Step{Kind: rollout.Wait, Pod: pod, Why: why, Stuck: stuck, After: recheck}
+	return rollout.Step{Kind: rollout.Wait, Pod: pod, Message: why, Stuck: stuck, After: recheck}
 }

@@ -166,8 +166,8 @@ func (s *story) step() rollout.Step {
 
 func (s *story) expect(step rollout.Step, kind rollout.Kind, why string) {
 	s.Helper()
-	if step.Kind != kind || !strings.Contains(step.Why, why) {
-		s.Fatalf("the step is %s: %s\nwant %s: %s", step.Kind, step.Why, kind, why)
+	if step.Kind != kind || !strings.Contains(step.Message, why) {
+		s.Fatalf("the step is %s: %s\nwant %s: %s", step.Kind, step.Message, kind, why)
 	}
 }
 
@@ -284,13 +284,13 @@ func TestARefusalIsTold(t *testing.T) {
 	situation := s.see()
 	pod := s.pod(1)
 	for _, step := range []rollout.Step{
-		{Kind: rollout.Patch, Content: []byte(`{"spec":{"containers":[{"name":"agent","image":" "}]}}`), Why: "cache-1 cannot be changed: "},
-		{Kind: rollout.Resize, Content: []byte(`{"spec":{"containers":[{"name":"memcached","resources":{"requests":{"cpu":"2"}}}]}}`), Why: "cache-1 cannot be resized: "},
+		{Kind: rollout.Patch, Patch: []byte(`{"spec":{"containers":[{"name":"agent","image":" "}]}}`), Message: "cache-1 cannot be changed: "},
+		{Kind: rollout.Resize, Patch: []byte(`{"spec":{"containers":[{"name":"memcached","resources":{"requests":{"cpu":"2"}}}]}}`), Message: "cache-1 cannot be resized: "},
 	} {
 		step.Pod = pod
 		done, err := s.executor.Do(t.Context(), situation, step)
 		s.must(err)
-		s.expect(done, rollout.Wait, step.Why)
+		s.expect(done, rollout.Wait, step.Message)
 		if !done.Stuck || done.After <= 0 {
 			t.Errorf("the step is %+v", done)
 		}

@@ -54,8 +54,8 @@ func TestOutdatedKnowledgeChangesNothing(t *testing.T) {
 // What changes after the last look is noticed by the API server.
 func TestTheAPIServerNoticesWhatIsOutdated(t *testing.T) {
 	for name, step := range map[string]rollout.Step{
-		"patch":  {Kind: rollout.Patch, Content: []byte(`{"metadata":{"resourceVersion":"1","labels":{"a":"b"}}}`)},
-		"resize": {Kind: rollout.Resize, Content: []byte(`{"metadata":{"resourceVersion":"1"},"spec":{"containers":[{"name":"memcached","resources":{"limits":{"cpu":"2"}}}]}}`)},
+		"patch":  {Kind: rollout.Patch, Patch: []byte(`{"metadata":{"resourceVersion":"1","labels":{"a":"b"}}}`)},
+		"resize": {Kind: rollout.Resize, Patch: []byte(`{"metadata":{"resourceVersion":"1"},"spec":{"containers":[{"name":"memcached","resources":{"limits":{"cpu":"2"}}}]}}`)},
 		"delete": {Kind: rollout.Replace, Unready: true},
 		"evict":  {Kind: rollout.Replace},
 	} {

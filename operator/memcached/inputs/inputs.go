@@ -9,7 +9,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// MemcachedInputs is everything the desired state of a cache is computed from.
+// Inputs is everything the desired state of a cache is computed from.
 type Inputs struct {
 	// Memcached is the object as the user wrote it. It is never changed.
 	Memcached *v1alpha1.Memcached
@@ -55,8 +55,8 @@ type Workload struct {
 	// applied, and Spec is not known.
 	Unrecorded bool
 
-	// Settled is on when there are as many nodes as the cache's spec wants, all ready and of the template.
-	Settled bool
+	// Complete is on when there are as many nodes as the cache's spec wants, all ready and of the template.
+	Complete bool
 }
 
 // Images are what nodes can be made of.

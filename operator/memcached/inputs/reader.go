@@ -18,7 +18,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// Memcached reads what the desired state of a cache is computed from.
+// Reader reads what the desired state of a cache is computed from.
 type Reader struct {
 	// Cached reads from the operator's caches, which hold objects of ours alone.
 	Cached client.Reader
@@ -33,7 +33,7 @@ type Reader struct {
 	Features func() (Features, error)
 }
 
-// Inputs returns what the desired state of a cache is computed from, at the time now. In the steady state of a cache that
+// Read returns what the desired state of a cache is computed from, at the time now. In the steady state of a cache that
 // names no Secret it reads the caches only. Secrets of users are read each time: to watch them, all Secrets of the cluster
 // would have to be held.
 func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now metav1.Time) (Inputs, error) {
@@ -74,12 +74,12 @@ func (m *Reader) deployment(ctx context.Context, owner *v1alpha1.Memcached, want
 			recorded = &Workload{Template: templateOf(found), Unrecorded: true}
 		}
 	}
-	recorded.Settled = settled(workload.OfDeployment(found), owner)
+	recorded.Complete = complete(workload.OfDeployment(found), owner)
 	return recorded, nil
 }
 
-func settled(account *workload.Status, owner *v1alpha1.Memcached) bool {
-	return account.Settled() && account.Wanted == owner.Spec.Size
+func complete(account *workload.Status, owner *v1alpha1.Memcached) bool {
+	return account.Complete() && account.Wanted == owner.Spec.Size
 }
 
 // templateOf returns the pod template as it was applied by a version of the operator that kept no record of it. If the API
@@ -104,7 +104,7 @@ func (m *Reader) statefulSet(ctx context.Context, owner *v1alpha1.Memcached, wan
 			Spec:     owner.Spec,
 		}
 	}
-	recorded.Settled = settled(workload.OfStatefulSet(found), owner)
+	recorded.Complete = complete(workload.OfStatefulSet(found), owner)
 	return recorded, nil
 }
 

@@ -27,7 +27,7 @@ func TestAWorkloadOfAnotherSizeIsNotSettled(t *testing.T) {
 		none := func() (inputs.Features, error) { return inputs.Features{}, nil }
 		inputs := &inputs.Reader{Cached: reader, Live: reader, Features: none}
 		in, err := inputs.Read(t.Context(), owner, metav1.Now())
-		if err != nil || in.Deployment == nil || in.Deployment.Settled != settled {
+		if err != nil || in.Deployment == nil || in.Deployment.Complete != settled {
 			t.Errorf("of a cache of %d, a Deployment of none is %+v, %v; want it settled: %t", size, in.Deployment, err, settled)
 		}
 	}

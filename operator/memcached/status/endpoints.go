@@ -18,7 +18,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// Nodes is what is known of the nodes beyond their pods.
+// Runtime is what is known of the nodes beyond their pods.
 type Runtime struct {
 	// States are what their agents say, by the name of the pod.
 	States map[string]*agentapi.State
@@ -33,7 +33,7 @@ func endpoints(in inputs.Inputs, seen Runtime, pass conditions.Reconcile) []v1al
 	all := slices.Clone(pass.Observed.Pods)
 	slices.SortStableFunc(all, bySlot)
 	for i := range all {
-		if !pods.Leaves(&all[i]) {
+		if !pods.Ending(&all[i]) {
 			endpoints = append(endpoints, endpoint(in, seen, &all[i]))
 		}
 	}
@@ -46,7 +46,7 @@ func bySlot(a, b corev1.Pod) int { return cmp.Compare(slot(&a), slot(&b)) }
 // slot returns the number of a pod of a StatefulSet, -1 for others.
 func slot(pod *corev1.Pod) int32 {
 	if inStatefulSet(pod) {
-		if slot, numbered := pods.Slot(metav1.GetControllerOf(pod).Name, pod.Name); numbered {
+		if slot, numbered := pods.Ordinal(metav1.GetControllerOf(pod).Name, pod.Name); numbered {
 			return slot
 		}
 	}

@@ -36,5 +36,5 @@ func updateStuck(w conditions.Workload) (string, string, bool) {
 	if w.Update == nil || !w.Update.Stuck {
 		return "", "", false
 	}
-	return v1alpha1.ReasonUpdateStuck, w.Update.Why, true
+	return v1alpha1.ReasonUpdateStuck, w.Update.Message, true
 }

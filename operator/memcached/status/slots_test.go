@@ -109,9 +109,9 @@ func TestProgressOfSlots(t *testing.T) {
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
 	})
 	refused := inSlots(2, 2)
-	refused.StatefulSet.Status.Replicas, refused.Refusal = 2, "exceeded quota: small"
+	refused.StatefulSet.Status.Replicas, refused.CreateFailure = 2, "exceeded quota: small"
 	moving := inSlots(3, 1)
-	moving.Leaving = &workload.Status{Replicas: 3, Ready: 3}
+	moving.Outgoing = &workload.Status{Replicas: 3, Ready: 3}
 	for name, test := range map[string]struct {
 		observed workload.Observed
 		progress workload.Progress
@@ -119,14 +119,14 @@ func TestProgressOfSlots(t *testing.T) {
 		message  string
 	}{
 		"all is done": {inSlots(3, 3), workload.Progress{Updated: 3}, "AllNodesReady", "3 of 3 nodes are ready"},
-		"one by one": {inSlots(1, 3), workload.Progress{Updated: 1, Pod: "cache-1", Why: "cache-1 is resized"}, "NodesUpdating",
+		"one by one": {inSlots(1, 3), workload.Progress{Updated: 1, Pod: "cache-1", Message: "cache-1 is resized"}, "NodesUpdating",
 			"1 of 3 nodes are up to date. cache-1 is resized"},
 		"the one that is restarted is not failing": {
 			workload.Observed{StatefulSet: inSlots(1, 2).StatefulSet, Pods: []corev1.Pod{slotOf(0), slotOf(1), restarting}},
-			workload.Progress{Updated: 1, Pod: "cache-2", Why: "cache-2 is restarting"}, "NodesUpdating", "1 of 3 nodes are up to date. cache-2 is restarting",
+			workload.Progress{Updated: 1, Pod: "cache-2", Message: "cache-2 is restarting"}, "NodesUpdating", "1 of 3 nodes are up to date. cache-2 is restarting",
 		},
-		"it does not go on": {inSlots(1, 3), workload.Progress{Updated: 1, Pod: "cache-1", Why: "cache-1 cannot be resized", Stuck: true}, "UpdateStuck", "cache-1 cannot be resized"},
-		"a quota is used up": {refused, workload.Progress{Updated: 2, Why: "cache-2 is not there yet"}, "NodesRefused",
+		"it does not go on": {inSlots(1, 3), workload.Progress{Updated: 1, Pod: "cache-1", Message: "cache-1 cannot be resized", Stuck: true}, "UpdateStuck", "cache-1 cannot be resized"},
+		"a quota is used up": {refused, workload.Progress{Updated: 2, Message: "cache-2 is not there yet"}, "NodesRefused",
 			"Kubernetes refuses to create nodes: exceeded quota: small"},
 		"a cache that moves counts all that serve": {moving, workload.Progress{Updated: 3}, "NodesStopping", "Stopping what is more than the 3 wanted"},
 	} {

@@ -8,7 +8,7 @@ import (
 )
 
 // ofMemcached is how a cache speaks of its pods.
-var ofMemcached = conditions.Vocabulary{
+var ofMemcached = conditions.Wording{
 	One: "node", Many: "nodes", Process: "memcached",
 
 	AllReady:      v1alpha1.ReasonAllNodesReady,
@@ -32,7 +32,7 @@ func Memcached(in inputs.Inputs, plan desired.Plan, seen Runtime, pass condition
 		next.ObservedGeneration = memcached.Generation
 	}
 	nodes := conditions.Workload{
-		Reconcile: pass, Vocabulary: ofMemcached, Wanted: memcached.Spec.Size, Generation: memcached.Generation,
+		Reconcile: pass, Wording: ofMemcached, Wanted: memcached.Spec.Size, Generation: memcached.Generation,
 		Update: seen.Progress, Checks: []conditions.Check{updateStuck},
 	}
 	next.Binding = nil
@@ -44,7 +44,7 @@ func Memcached(in inputs.Inputs, plan desired.Plan, seen Runtime, pass condition
 	next.Replicas, next.ReadyReplicas = nodes.Replicas(), nodes.ReadyPods()
 	next.Endpoints = endpoints(in, seen, pass)
 	next.Pending = plan.Pending
-	nodes.Set(&next.Conditions)
-	nodes.SetOne(&next.Conditions, updatePending(memcached, plan.Pending))
+	nodes.SetAll(&next.Conditions)
+	nodes.Set(&next.Conditions, updatePending(memcached, plan.Pending))
 	return next
 }

@@ -58,7 +58,7 @@ var fields = map[string]string{
 	"-Z": "tls", "-Y": "auth", "-S": "auth",
 }
 
-// owned are options that the operator sets, or that keep memcached from serving in a pod, and why.
+// reserved are options that the operator sets, or that keep memcached from serving in a pod, and why.
 var reserved = map[string]string{
 	"-p": "clients find memcached at port 11211", "-U": "memcached is reached over TCP alone",
 	"-l": "probes and clients need every address", "-s": "memcached is reached over TCP alone", "-a": "there is no Unix socket",

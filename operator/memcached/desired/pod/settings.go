@@ -38,19 +38,19 @@ type settings struct {
 	Request
 	image     string
 	version   string // Of memcached in the image, empty if the spec does not say it.
-	arguments sizing.Arguments
+	arguments sizing.Result
 	resources resources
 }
 
-// settle answers every question that the spec leaves open. The error is Terminal: the spec asks for something that cannot
+// resolve answers every question that the spec leaves open. The error is Terminal: the spec asks for something that cannot
 // be.
-func settle(r Request) (settings, error) {
+func resolve(r Request) (settings, error) {
 	s := settings{Request: r, resources: resourcesOf(r.Spec.Resources, r.Spec.TLS != nil)}
 	var err error
 	if s.image, s.version, err = imageOf(r.Spec, r.Images); err != nil {
 		return s, err
 	}
-	if s.arguments, err = arrange(r.Spec, s.resources); err != nil {
+	if s.arguments, err = size(r.Spec, s.resources); err != nil {
 		return s, err
 	}
 	if err := checkExtra(r.Spec); err != nil {
@@ -86,8 +86,8 @@ func versions(images inputs.Images) []string {
 	})
 }
 
-func arrange(spec v1alpha1.MemcachedSpec, resources resources) (sizing.Arguments, error) {
-	arguments, err := sizing.Arrange(sizing.Request{
+func size(spec v1alpha1.MemcachedSpec, resources resources) (sizing.Result, error) {
+	arguments, err := sizing.Compute(sizing.Request{
 		MemoryLimit:    resources.limits.Memory().Value(),
 		CacheMemory:    bytes(spec.CacheMemory),
 		MaxConnections: ptr.Deref(spec.MaxConnections, 0),

@@ -21,7 +21,7 @@ const userID = 11211
 // Template returns the pod template that a request asks for. The error is Terminal: the spec asks for something that
 // cannot be, and the message says what.
 func Template(r Request) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
-	s, err := settle(r)
+	s, err := resolve(r)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestMemcachedStaysWithinTheLimit(t *testing.T) {
 			"TLS and a warm restart": {MemoryLimit: 96 * mib, TLS: true, WarmRestart: true, MaxConnections: 256},
 		} {
 			t.Run(name, func(t *testing.T) {
-				arguments, err := sizing.Arrange(request)
+				arguments, err := sizing.Compute(request)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -119,7 +119,7 @@ func (s *server) restart() bool {
 	return true
 }
 
-func (s *server) check(limit int64, arguments sizing.Arguments) {
+func (s *server) check(limit int64, arguments sizing.Result) {
 	peak := s.peakKiB()
 	// The resident set does not contain what the kernel keeps for a connection.
 	used := peak + 4*int64(arguments.MaxConnections)

@@ -24,8 +24,8 @@ const (
 	bucketBytes  = 8
 )
 
-// Need is the memory that a full cache takes, by what takes it. Each is in KiB.
-type Need struct {
+// Usage is the memory that a full cache takes, by what takes it. Each is in KiB.
+type Usage struct {
 	// Items is memcached's -m.
 	Items int64
 	// FirstPages is what the slab classes may take beyond -m.
@@ -41,13 +41,13 @@ type Need struct {
 }
 
 // Total is the sum, in KiB.
-func (n Need) Total() int64 {
+func (n Usage) Total() int64 {
 	return n.Items + n.FirstPages + n.HashTable + n.Waste + n.Process + n.Connections
 }
 
-// need returns what a cache with this -m (in MiB) takes. It grows with cacheMiB, strictly.
-func need(r Request, cacheMiB int64) Need {
-	n := Need{
+// usage returns what a cache with this -m (in MiB) takes. It grows with cacheMiB, strictly.
+func usage(r Request, cacheMiB int64) Usage {
+	n := Usage{
 		Items:       cacheMiB * kibPerMiB,
 		HashTable:   hashTableKiB(cacheMiB * smallestItems),
 		Waste:       (cacheMiB*kibPerMiB + 99) / 100,

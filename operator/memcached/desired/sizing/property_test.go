@@ -37,7 +37,7 @@ func everyRequest(t *testing.T, check func(*testing.T, *rand.Rand, sizing.Reques
 
 func TestWhatIsArrangedFits(t *testing.T) {
 	everyRequest(t, func(t *testing.T, random *rand.Rand, r sizing.Request) {
-		got, err := sizing.Arrange(r)
+		got, err := sizing.Compute(r)
 		if err != nil {
 			return
 		}
@@ -49,11 +49,11 @@ func TestWhatIsArrangedFits(t *testing.T) {
 		}
 		// The largest that fits may be asked for, and not a MiB more.
 		r.CacheMemory = got.CacheMemory * mib
-		if asked, err := sizing.Arrange(r); err != nil || asked != got {
+		if asked, err := sizing.Compute(r); err != nil || asked != got {
 			t.Fatalf("%+v gives %+v and %v, derived was %+v", r, asked, err, got)
 		}
 		r.CacheMemory += mib
-		if asked, err := sizing.Arrange(r); err == nil {
+		if asked, err := sizing.Compute(r); err == nil {
 			t.Fatalf("%+v gives %+v, but derived was only %d", r, asked, got.CacheMemory)
 		}
 	})
@@ -61,12 +61,12 @@ func TestWhatIsArrangedFits(t *testing.T) {
 
 func TestMoreLimitIsNeverLessCache(t *testing.T) {
 	everyRequest(t, func(t *testing.T, random *rand.Rand, r sizing.Request) {
-		less, err := sizing.Arrange(r)
+		less, err := sizing.Compute(r)
 		if err != nil {
 			return
 		}
 		r.MemoryLimit += random.Int64N(64 * mib)
-		more, err := sizing.Arrange(r)
+		more, err := sizing.Compute(r)
 		if err != nil || more.CacheMemory < less.CacheMemory {
 			t.Fatalf("%+v gives %d and %v, with a smaller limit it was %d", r, more.CacheMemory, err, less.CacheMemory)
 		}
@@ -83,11 +83,11 @@ func TestMoreOfAnythingElseIsNeverMoreCache(t *testing.T) {
 			everyRequest(t, func(t *testing.T, random *rand.Rand, r sizing.Request) {
 				before := r
 				grow(&r)
-				more, err := sizing.Arrange(r)
+				more, err := sizing.Compute(r)
 				if err != nil {
 					return
 				}
-				if less, err := sizing.Arrange(before); err != nil || less.CacheMemory < more.CacheMemory {
+				if less, err := sizing.Compute(before); err != nil || less.CacheMemory < more.CacheMemory {
 					t.Fatalf("%+v gives %d and %v, %+v gives %d", before, less.CacheMemory, err, r, more.CacheMemory)
 				}
 			})
@@ -102,18 +102,18 @@ func TestTheLimitOfARefusalIsTheLeastThatDoes(t *testing.T) {
 		if random.IntN(2) == 0 {
 			r.CacheMemory = random.Int64N(2 * r.MemoryLimit)
 		}
-		_, err := sizing.Arrange(r)
-		var refusal *sizing.Refusal
+		_, err := sizing.Compute(r)
+		var refusal *sizing.Error
 		if !errors.As(err, &refusal) || refusal.MemoryLimit == 0 {
 			return
 		}
 		refused++
 		r.MemoryLimit = refusal.MemoryLimit
-		if _, err := sizing.Arrange(r); err != nil {
+		if _, err := sizing.Compute(r); err != nil {
 			t.Fatalf("%+v is refused, though an earlier refusal named its limit: %v", r, err)
 		}
 		r.MemoryLimit -= mib
-		if got, err := sizing.Arrange(r); err == nil {
+		if got, err := sizing.Compute(r); err == nil {
 			t.Fatalf("%+v gives %+v, though the refusal named a larger limit", r, got)
 		}
 	})

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Refusal says why a request cannot be met, and how to mend it.
-type Refusal struct {
+// Error says why a request cannot be met, and how to mend it.
+type Error struct {
 	// Field of the spec that is to blame, for example "cacheMemory".
 	Field string
 	// Message is a sentence or two for the user, with the numbers.
@@ -16,34 +16,34 @@ type Refusal struct {
 }
 
 // Error returns the field and the message.
-func (r *Refusal) Error() string { return "spec." + r.Field + ": " + r.Message }
+func (r *Error) Error() string { return "spec." + r.Field + ": " + r.Message }
 
-func checkFields(r Request) *Refusal {
+func checkFields(r Request) *Error {
 	switch {
 	case r.MaxConnections < 0:
-		return &Refusal{Field: "maxConnections",
+		return &Error{Field: "maxConnections",
 			Message: fmt.Sprintf("%d is not a number of connections: choose 1 or more, or leave it out for %d", r.MaxConnections, DefaultMaxConnections)}
 	case r.Threads < 0 || r.Threads > maxThreads:
-		return &Refusal{Field: "threads",
+		return &Error{Field: "threads",
 			Message: fmt.Sprintf("%d threads are not possible: choose 1 to %d, or leave it out for %d", r.Threads, maxThreads, DefaultThreads)}
 	case r.MaxConnections < leastConnections(r):
-		return &Refusal{Field: "maxConnections",
+		return &Error{Field: "maxConnections",
 			Message: fmt.Sprintf("of %d connections too few are left for clients, because memcached keeps %d and %d for each of its %d threads for itself: "+
 				"choose at least %d, or fewer threads", r.MaxConnections, ownConnections, connectionsPerThread, r.Threads, leastConnections(r))}
 	case r.CacheMemory < 0:
-		return &Refusal{Field: "cacheMemory", Message: "a cache cannot hold less than nothing: leave it out to use what the memory limit leaves"}
+		return &Error{Field: "cacheMemory", Message: "a cache cannot hold less than nothing: leave it out to use what the memory limit leaves"}
 	case r.MemoryLimit <= 0:
 		return noLimit(r)
 	}
 	return checkItemSize(r)
 }
 
-func noLimit(r Request) *Refusal {
+func noLimit(r Request) *Error {
 	least := limitFor(r, max(leastCacheMiB(r), r.CacheMemory/mib))
 	if checkItemSize(r) != nil {
 		least = 0
 	}
-	refusal := &Refusal{Field: "resources.limits.memory", MemoryLimit: least * mib,
+	refusal := &Error{Field: "resources.limits.memory", MemoryLimit: least * mib,
 		Message: "a memory limit is needed to size the cache"}
 	if least > 0 {
 		refusal.Message += fmt.Sprintf(": set one of at least %dMi", least)
@@ -51,15 +51,15 @@ func noLimit(r Request) *Refusal {
 	return refusal
 }
 
-func checkItemSize(r Request) *Refusal {
+func checkItemSize(r Request) *Error {
 	const kib = 1024
 	switch {
 	case r.MaxItemSize < itemSizeStep || r.MaxItemSize > largestMaxItem:
-		return &Refusal{Field: "maxItemSize",
+		return &Error{Field: "maxItemSize",
 			Message: fmt.Sprintf("memcached takes 512Ki to 1Gi, not %d bytes", r.MaxItemSize)}
 	case r.MaxItemSize%itemSizeStep != 0:
 		below := r.MaxItemSize / itemSizeStep * itemSizeStep
-		return &Refusal{Field: "maxItemSize",
+		return &Error{Field: "maxItemSize",
 			Message: fmt.Sprintf("memcached takes multiples of 512Ki, and %d bytes are none: choose %dKi or %dKi",
 				r.MaxItemSize, below/kib, (below+itemSizeStep)/kib)}
 	}
@@ -67,19 +67,19 @@ func checkItemSize(r Request) *Refusal {
 }
 
 // limitTooSmall is for a limit that cannot hold even the smallest cache.
-func limitTooSmall(r Request, least int64) *Refusal {
+func limitTooSmall(r Request, least int64) *Error {
 	limit := limitFor(r, least)
-	return &Refusal{
+	return &Error{
 		Field:       "resources.limits.memory",
 		MemoryLimit: limit * mib,
 		Message: fmt.Sprintf("%s cannot hold a cache of %dMi, the smallest possible %s: %s. Set at least %dMi%s",
-			mebi(r.MemoryLimit/1024), least, whyLeast(r, least), breakdown(need(r, least)), limit, fewerConnections(r, least)),
+			mebi(r.MemoryLimit/1024), least, whyLeast(r, least), breakdown(usage(r, least)), limit, fewerConnections(r, least)),
 	}
 }
 
 // cacheTooSmall is for a cache that memcached would not start with.
-func cacheTooSmall(r Request, least int64) *Refusal {
-	return &Refusal{
+func cacheTooSmall(r Request, least int64) *Error {
+	return &Error{
 		Field: "cacheMemory",
 		Message: fmt.Sprintf("%d bytes are less than %dMi, the smallest possible %s: choose at least that, or leave it out",
 			r.CacheMemory, least, whyLeast(r, least)),
@@ -87,17 +87,17 @@ func cacheTooSmall(r Request, least int64) *Refusal {
 }
 
 // cacheTooLarge is for a cache that is fine by itself, but not within this limit.
-func cacheTooLarge(r Request, asked, largest int64) *Refusal {
+func cacheTooLarge(r Request, asked, largest int64) *Error {
 	limit := limitFor(r, asked)
 	mend := fmt.Sprintf("Set the memory limit to at least %dMi", limit)
 	if largest >= leastCacheMiB(r) {
 		mend += fmt.Sprintf(", or cacheMemory to at most %dMi, or leave it out", largest)
 	}
-	return &Refusal{
+	return &Error{
 		Field:       "cacheMemory",
 		MemoryLimit: limit * mib,
 		Message: fmt.Sprintf("a cache of %dMi does not fit the memory limit of %s: %s. %s%s",
-			asked, mebi(r.MemoryLimit/1024), breakdown(need(r, asked)), mend, fewerConnections(r, asked)),
+			asked, mebi(r.MemoryLimit/1024), breakdown(usage(r, asked)), mend, fewerConnections(r, asked)),
 	}
 }
 
@@ -113,7 +113,7 @@ func whyLeast(r Request, least int64) string {
 }
 
 // breakdown lists what takes the memory, in the order of Need.
-func breakdown(n Need) string {
+func breakdown(n Usage) string {
 	parts := []struct {
 		kib  int64
 		name string
@@ -138,8 +138,8 @@ func breakdown(n Need) string {
 func fewerConnections(r Request, cache int64) string {
 	one := r
 	one.MaxConnections = 1
-	each := need(one, cache).Connections
-	left := r.MemoryLimit/1024 - (need(one, cache).Total() - each)
+	each := usage(one, cache).Connections
+	left := r.MemoryLimit/1024 - (usage(one, cache).Total() - each)
 	if fit := left / each; fit >= int64(leastConnections(r)) && fit < int64(r.MaxConnections) {
 		return fmt.Sprintf(", or maxConnections to at most %d", fit)
 	}

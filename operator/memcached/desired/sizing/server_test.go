@@ -21,11 +21,11 @@ import (
 type server struct {
 	*agenttesting.Server
 	t         *testing.T
-	arguments sizing.Arguments
+	arguments sizing.Result
 	secure    bool
 }
 
-func startServer(t *testing.T, run agenttesting.Runner, r sizing.Request, a sizing.Arguments) *server {
+func startServer(t *testing.T, run agenttesting.Runner, r sizing.Request, a sizing.Result) *server {
 	t.Helper()
 	flags := []string{
 		"-m", strconv.FormatInt(a.CacheMemory, 10),

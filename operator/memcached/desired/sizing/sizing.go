@@ -48,8 +48,8 @@ type Request struct {
 	TLS bool
 }
 
-// Arguments are memcached's, and fit the limit of the Request that they were made from.
-type Arguments struct {
+// Result are memcached's, and fit the limit of the Request that they were made from.
+type Result struct {
 	// CacheMemory is -m, in MiB.
 	CacheMemory int64
 	// MaxConnections is -c.
@@ -61,25 +61,25 @@ type Arguments struct {
 	// VolumeSize is what the volume of a warm restart has to hold, in bytes: the file and its metadata. 0 without one.
 	VolumeSize int64
 	// Need is how the memory limit is used when the cache is full.
-	Need Need
+	Need Usage
 }
 
-// Arrange returns memcached's arguments for a request. The error is a *Refusal.
-func Arrange(r Request) (Arguments, error) {
+// Compute returns memcached's arguments for a request. The error is a *Refusal.
+func Compute(r Request) (Result, error) {
 	r = withDefaults(r)
 	if refusal := checkFields(r); refusal != nil {
-		return Arguments{}, refusal
+		return Result{}, refusal
 	}
 	cache, refusal := cacheMiB(r)
 	if refusal != nil {
-		return Arguments{}, refusal
+		return Result{}, refusal
 	}
-	arguments := Arguments{
+	arguments := Result{
 		CacheMemory:    cache,
 		MaxConnections: r.MaxConnections,
 		MaxItemSize:    r.MaxItemSize,
 		Threads:        r.Threads,
-		Need:           need(r, cache),
+		Need:           usage(r, cache),
 	}
 	if r.WarmRestart {
 		arguments.VolumeSize = (cache*kibPerMiB + metadataKiB) * 1024
@@ -106,7 +106,7 @@ func leastConnections(r Request) int32 {
 }
 
 // cacheMiB returns -m: the one asked for, or the largest that fits.
-func cacheMiB(r Request) (int64, *Refusal) {
+func cacheMiB(r Request) (int64, *Error) {
 	least, largest := leastCacheMiB(r), largestCacheMiB(r)
 	if r.CacheMemory == 0 {
 		if largest < least {
@@ -137,12 +137,12 @@ func leastCacheMiB(r Request) int64 {
 func largestCacheMiB(r Request) int64 {
 	limit := r.MemoryLimit / 1024
 	tooLarge := sort.Search(int(limit/kibPerMiB)+1, func(cache int) bool {
-		return need(r, int64(cache)).Total() > limit
+		return usage(r, int64(cache)).Total() > limit
 	})
 	return max(0, int64(tooLarge)-1)
 }
 
 // limitFor returns the least memory limit, in whole MiB, that holds a cache of that size.
 func limitFor(r Request, cache int64) int64 {
-	return (need(r, cache).Total() + kibPerMiB - 1) / kibPerMiB
+	return (usage(r, cache).Total() + kibPerMiB - 1) / kibPerMiB
 }

@@ -20,51 +20,51 @@ const (
 func TestArrange(t *testing.T) {
 	for name, c := range map[string]struct {
 		request sizing.Request
-		want    sizing.Arguments
+		want    sizing.Result
 	}{
 		"the released default, derived": {
 			sizing.Request{MemoryLimit: 128 * mib},
-			sizing.Arguments{CacheMemory: 64, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
+			sizing.Result{CacheMemory: 64, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
 		},
 		"the released default, asked for": {
 			sizing.Request{MemoryLimit: 128 * mib, CacheMemory: 64 * mib, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
-			sizing.Arguments{CacheMemory: 64, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
+			sizing.Result{CacheMemory: 64, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
 		},
 		"less than fits, as asked, and whole MiB": {
 			sizing.Request{MemoryLimit: 128 * mib, CacheMemory: 20*mib + mib/2},
-			sizing.Arguments{CacheMemory: 20, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
+			sizing.Result{CacheMemory: 20, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
 		},
 		"few connections leave more for items": {
 			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: 64},
-			sizing.Arguments{CacheMemory: 72, MaxConnections: 64, MaxItemSize: mib, Threads: 4},
+			sizing.Result{CacheMemory: 72, MaxConnections: 64, MaxItemSize: mib, Threads: 4},
 		},
 		"many threads leave less": {
 			sizing.Request{MemoryLimit: 128 * mib, Threads: 64},
-			sizing.Arguments{CacheMemory: 57, MaxConnections: 1024, MaxItemSize: mib, Threads: 64},
+			sizing.Result{CacheMemory: 57, MaxConnections: 1024, MaxItemSize: mib, Threads: 64},
 		},
 		"TLS takes its share": {
 			sizing.Request{MemoryLimit: 256 * mib, TLS: true},
-			sizing.Arguments{CacheMemory: 113, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
+			sizing.Result{CacheMemory: 113, MaxConnections: 1024, MaxItemSize: mib, Threads: 4},
 		},
 		"a warm restart has no pages beyond -m, and a file": {
 			sizing.Request{MemoryLimit: 128 * mib, WarmRestart: true},
-			sizing.Arguments{CacheMemory: 95, MaxConnections: 1024, MaxItemSize: mib, Threads: 4, VolumeSize: 96 * mib},
+			sizing.Result{CacheMemory: 95, MaxConnections: 1024, MaxItemSize: mib, Threads: 4, VolumeSize: 96 * mib},
 		},
 		"large items": {
 			sizing.Request{MemoryLimit: 256 * mib, MaxItemSize: 64 * mib},
-			sizing.Arguments{CacheMemory: 173, MaxConnections: 1024, MaxItemSize: 64 * mib, Threads: 4},
+			sizing.Result{CacheMemory: 173, MaxConnections: 1024, MaxItemSize: 64 * mib, Threads: 4},
 		},
 		"a large cache": {
 			sizing.Request{MemoryLimit: 64 * gib, MaxConnections: 50000, Threads: 16},
-			sizing.Arguments{CacheMemory: 58178, MaxConnections: 50000, MaxItemSize: mib, Threads: 16},
+			sizing.Result{CacheMemory: 58178, MaxConnections: 50000, MaxItemSize: mib, Threads: 16},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := sizing.Arrange(c.request)
+			got, err := sizing.Compute(c.request)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if difference := cmp.Diff(c.want, got, cmpopts.IgnoreFields(sizing.Arguments{}, "Need")); difference != "" {
+			if difference := cmp.Diff(c.want, got, cmpopts.IgnoreFields(sizing.Result{}, "Need")); difference != "" {
 				t.Errorf("the arguments differ (-want +got):\n%s", difference)
 			}
 			if got.Need.Total() > c.request.MemoryLimit/kib {
@@ -75,11 +75,11 @@ func TestArrange(t *testing.T) {
 }
 
 func TestNeedOfTheReleasedDefault(t *testing.T) {
-	got, err := sizing.Arrange(sizing.Request{MemoryLimit: 128 * mib})
+	got, err := sizing.Compute(sizing.Request{MemoryLimit: 128 * mib})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := sizing.Need{Items: 64 * kib, FirstPages: 38 * kib, HashTable: 6 * kib, Waste: 656, Process: 6*kib + 512, Connections: 12 * kib}
+	want := sizing.Usage{Items: 64 * kib, FirstPages: 38 * kib, HashTable: 6 * kib, Waste: 656, Process: 6*kib + 512, Connections: 12 * kib}
 	if difference := cmp.Diff(want, got.Need); difference != "" {
 		t.Errorf("the need differs (-want +got):\n%s", difference)
 	}
@@ -164,8 +164,8 @@ func TestRefusals(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := sizing.Arrange(c.request)
-			var refusal *sizing.Refusal
+			got, err := sizing.Compute(c.request)
+			var refusal *sizing.Error
 			if !errors.As(err, &refusal) {
 				t.Fatalf("got %+v and %v, want a refusal", got, err)
 			}

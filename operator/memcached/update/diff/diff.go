@@ -46,7 +46,7 @@ type Change struct {
 	From, To string
 }
 
-// Between returns what has to change for running to become wanted, sorted by field, and the worst class among it.
+// Compare returns what has to change for running to become wanted, sorted by field, and the worst class among it.
 func Compare(running, wanted State, features inputs.Features) ([]Change, Class) {
 	s := situation{running: running, wanted: wanted, features: features}
 	var changes []Change

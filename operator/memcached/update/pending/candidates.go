@@ -15,13 +15,13 @@ import (
 )
 
 // candidates returns templates between the running and the wanted one, the one with most of what is wanted first.
-func (q Question) candidates(wanted *Template) []*Template {
+func (q Input) candidates(wanted *Template) []*Template {
 	var candidates []*Template
 	if !q.choseImage() {
-		candidates = append(candidates, withImageOf(q.Running.Template, wanted))
+		candidates = append(candidates, withImageOf(q.Given.Template, wanted))
 	}
-	if before, err := q.Render(q.Running.Spec); err == nil {
-		if merged, err := merge(q.Running.Template, before, wanted); err == nil {
+	if before, err := q.Render(q.Given.Spec); err == nil {
+		if merged, err := merge(q.Given.Template, before, wanted); err == nil {
 			candidates = append(candidates, merged)
 		}
 	}
@@ -47,8 +47,8 @@ func withImageOf(running, wanted *Template) *Template {
 }
 
 // choseImage tells whether the user has said since what memcached to run.
-func (q Question) choseImage() bool {
-	return q.Spec.Image != q.Running.Spec.Image || q.Spec.Version != q.Running.Spec.Version
+func (q Input) choseImage() bool {
+	return q.Spec.Image != q.Given.Spec.Image || q.Spec.Version != q.Given.Spec.Version
 }
 
 func memcachedOf(template *Template) *corev1ac.ContainerApplyConfiguration {
@@ -88,7 +88,7 @@ func clone(template *Template) *Template { return owned.Convert[Template](templa
 
 // SameButImage tells whether a Deployment would run the same pods with both templates, but for memcached's image.
 func SameButImage(a, b *Template) bool {
-	_, class := Question{}.between(a, withImageOf(a, b))
+	_, class := Input{}.between(a, withImageOf(a, b))
 	return class == diff.None
 }
 

@@ -13,7 +13,7 @@ import (
 // Template is a pod template as the operator applies it.
 type Template = corev1ac.PodTemplateSpecApplyConfiguration
 
-// Running is what the operator last gave a workload.
+// Given is what the operator last gave a workload.
 type Given struct {
 	// Template is the pod template.
 	Template *Template
@@ -22,10 +22,10 @@ type Given struct {
 	Spec v1alpha1.MemcachedSpec
 }
 
-// Question is what to decide.
-type Question struct {
-	// Running is what the workload has; nil if there is no workload yet.
-	Running *Given
+// Input is what to decide.
+type Input struct {
+	// Given is what the workload has; nil if there is no workload yet.
+	Given *Given
 
 	// Spec is what the user wants now.
 	Spec v1alpha1.MemcachedSpec
@@ -40,10 +40,10 @@ type Question struct {
 	Features inputs.Features
 }
 
-// Answer is what was decided.
-type Answer struct {
-	// Running is what the workload is to have.
-	Running Given
+// Decision is what was decided.
+type Decision struct {
+	// Given is what the workload is to have.
+	Given Given
 
 	// Pending is what waits to be released, nil if nothing does.
 	Pending *v1alpha1.MemcachedPending
@@ -51,19 +51,19 @@ type Answer struct {
 
 // Decide answers a question. The error is that of rendering the spec: then there is no answer, and the workload keeps what
 // it has.
-func Decide(q Question) (Answer, error) {
+func Decide(q Input) (Decision, error) {
 	wanted, err := q.Render(q.Spec)
 	if err != nil {
-		return Answer{}, err
+		return Decision{}, err
 	}
-	all := Answer{Running: Given{Template: wanted, Spec: q.Spec}}
-	if q.Running == nil {
+	all := Decision{Given: Given{Template: wanted, Spec: q.Spec}}
+	if q.Given == nil {
 		return all, nil
 	}
-	switch _, class := q.between(q.Running.Template, wanted); class {
+	switch _, class := q.between(q.Given.Template, wanted); class {
 	case diff.None:
 		// Equal to Kubernetes, but perhaps not byte by byte, and a Deployment replaces its pods for a byte.
-		return Answer{Running: Given{Template: q.Running.Template, Spec: q.Spec}}, nil
+		return Decision{Given: Given{Template: q.Given.Template, Spec: q.Spec}}, nil
 	case diff.Live, diff.Warm:
 		return all, nil
 	}
@@ -72,46 +72,46 @@ func Decide(q Question) (Answer, error) {
 	}
 	chosen := q.milder(wanted)
 	changes, class := q.between(chosen.Template, wanted)
-	return Answer{Running: chosen, Pending: pending(ID(wanted), changes, class)}, nil
+	return Decision{Given: chosen, Pending: pending(ID(wanted), changes, class)}, nil
 }
 
 // asked returns what the user's own changes since the running template do to the items.
-func (q Question) asked(wanted *Template) diff.Class {
-	if same(q.Running.Spec, q.Spec) {
+func (q Input) asked(wanted *Template) diff.Class {
+	if same(q.Given.Spec, q.Spec) {
 		return diff.None
 	}
-	before, err := q.Render(q.Running.Spec)
+	before, err := q.Render(q.Given.Spec)
 	if err != nil {
 		return diff.Cold // It cannot be told any more what the user changed, only that they did.
 	}
 	if q.choseImage() {
-		before = withImageOf(q.Running.Template, before) // What waits may be what the user now asks for.
+		before = withImageOf(q.Given.Template, before) // What waits may be what the user now asks for.
 	}
 	_, class := q.between(before, wanted)
 	return class
 }
 
 // released tells whether the change to the wanted template may be made although items are lost.
-func (q Question) released(wanted *Template) bool {
+func (q Input) released(wanted *Template) bool {
 	updates := q.Spec.Updates
 	return updates != nil && (updates.Policy == v1alpha1.UpdateAutomatic || updates.Release != "" && updates.Release == ID(wanted))
 }
 
 // milder returns the template that has most of what is wanted and loses no item.
-func (q Question) milder(wanted *Template) Given {
+func (q Input) milder(wanted *Template) Given {
 	for _, candidate := range q.candidates(wanted) {
-		switch _, class := q.between(q.Running.Template, candidate); class {
+		switch _, class := q.between(q.Given.Template, candidate); class {
 		case diff.None:
-			return Given{Template: q.Running.Template, Spec: q.Spec} // Byte by byte as well, as above.
+			return Given{Template: q.Given.Template, Spec: q.Spec} // Byte by byte as well, as above.
 		case diff.Live, diff.Warm:
 			return Given{Template: candidate, Spec: q.Spec}
 		}
 	}
-	return *q.Running
+	return *q.Given
 }
 
 // between compares two templates of the workload.
-func (q Question) between(from, to *Template) ([]diff.Change, diff.Class) {
+func (q Input) between(from, to *Template) ([]diff.Change, diff.Class) {
 	workload := diff.Deployment
 	if q.Spec.Workload == v1alpha1.WorkloadStatefulSet {
 		workload = diff.StatefulSet
@@ -129,7 +129,7 @@ func (q Question) between(from, to *Template) ([]diff.Change, diff.Class) {
 	return diff.Compare(running, wanted, q.Features)
 }
 
-func (q Question) version(image string) string {
+func (q Input) version(image string) string {
 	if q.Version == nil {
 		return ""
 	}

@@ -36,14 +36,14 @@ func (r release) render(spec v1alpha1.MemcachedSpec) (*pending.Template, error) 
 func version(image string) string { return strings.TrimPrefix(image, "memcached:") }
 
 // decide asks a release about a cache that an earlier release made for the spec of before.
-func decide(t *testing.T, made release, before v1alpha1.MemcachedSpec, now release, spec v1alpha1.MemcachedSpec) pending.Answer {
+func decide(t *testing.T, made release, before v1alpha1.MemcachedSpec, now release, spec v1alpha1.MemcachedSpec) pending.Decision {
 	t.Helper()
 	template, err := made.render(before)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := pending.Decide(pending.Question{
-		Running: &pending.Given{Template: template, Spec: before}, Spec: spec, Render: now.render, Version: version,
+	answer, err := pending.Decide(pending.Input{
+		Given: &pending.Given{Template: template, Spec: before}, Spec: spec, Render: now.render, Version: version,
 		Features: inputs.Features{Resize: true},
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func images(template *pending.Template) string {
 	return strings.Join(images, " ")
 }
 
-func pendingFields(answer pending.Answer) string {
+func pendingFields(answer pending.Decision) string {
 	if answer.Pending == nil {
 		return ""
 	}
@@ -154,13 +154,13 @@ func TestWhatARunningCacheGets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := decide(t, test.made, test.before, test.now, test.spec)
-			if got := images(answer.Running.Template); got != test.runs {
+			if got := images(answer.Given.Template); got != test.runs {
 				t.Errorf("runs %s, want %s", got, test.runs)
 			}
 			if got := pendingFields(answer); got != test.pendingField {
 				t.Errorf("pending is %q, want %q", got, test.pendingField)
 			}
-			if got := slices.Contains(answer.Running.Template.Spec.Containers[0].Args, "-t"); got != test.threads {
+			if got := slices.Contains(answer.Given.Template.Spec.Containers[0].Args, "-t"); got != test.threads {
 				t.Errorf("has the user's threads: %v, want %v", got, test.threads)
 			}
 			again := decideAgain(t, answer, test.now, test.spec)
@@ -172,10 +172,10 @@ func TestWhatARunningCacheGets(t *testing.T) {
 }
 
 // decideAgain asks about a cache that has what was answered.
-func decideAgain(t *testing.T, answer pending.Answer, now release, spec v1alpha1.MemcachedSpec) pending.Answer {
+func decideAgain(t *testing.T, answer pending.Decision, now release, spec v1alpha1.MemcachedSpec) pending.Decision {
 	t.Helper()
-	again, err := pending.Decide(pending.Question{
-		Running: &answer.Running, Spec: spec, Render: now.render, Version: version, Features: inputs.Features{Resize: true},
+	again, err := pending.Decide(pending.Input{
+		Given: &answer.Given, Spec: spec, Render: now.render, Version: version, Features: inputs.Features{Resize: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestOnlyTheReleasedChangeIsMade(t *testing.T) {
 	for id, runs := range map[string]string{
 		waits.Pending.ID: "memcached:1.6.45", "": "memcached:1.6.18", "0123456789": "memcached:1.6.18",
 	} {
-		if got := images(decide(t, first, deployment(), second, release(id)).Running.Template); got != runs {
+		if got := images(decide(t, first, deployment(), second, release(id)).Given.Template); got != runs {
 			t.Errorf("with %q released, %s runs, want %s", id, got, runs)
 		}
 	}
@@ -202,14 +202,14 @@ func TestOnlyTheReleasedChangeIsMade(t *testing.T) {
 }
 
 func TestANewWorkloadGetsWhatIsWanted(t *testing.T) {
-	answer, err := pending.Decide(pending.Question{Spec: deployment(), Render: second.render, Version: version})
-	if err != nil || images(answer.Running.Template) != "memcached:1.6.45" || answer.Pending != nil {
+	answer, err := pending.Decide(pending.Input{Spec: deployment(), Render: second.render, Version: version})
+	if err != nil || images(answer.Given.Template) != "memcached:1.6.45" || answer.Pending != nil {
 		t.Errorf("%+v, %v", answer, err)
 	}
 }
 
 func TestASpecThatCannotBeIsNotAnswered(t *testing.T) {
-	_, err := pending.Decide(pending.Question{Spec: with(deployment(), func(s *v1alpha1.MemcachedSpec) { s.Version = "1.0.0" }), Render: second.render, Version: version})
+	_, err := pending.Decide(pending.Input{Spec: with(deployment(), func(s *v1alpha1.MemcachedSpec) { s.Version = "1.0.0" }), Render: second.render, Version: version})
 	if err == nil || !strings.Contains(err.Error(), "1.6.18, 1.6.45") {
 		t.Errorf("the error is %v", err)
 	}
@@ -222,10 +222,10 @@ func TestAnEqualTemplateIsLeftAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	template.Spec.Containers[0].WithTerminationMessagePath(corev1.TerminationMessagePathDefault)
-	answer, err := pending.Decide(pending.Question{
-		Running: &pending.Given{Template: template, Spec: deployment()}, Spec: deployment(), Render: second.render, Version: version,
+	answer, err := pending.Decide(pending.Input{
+		Given: &pending.Given{Template: template, Spec: deployment()}, Spec: deployment(), Render: second.render, Version: version,
 	})
-	if err != nil || answer.Running.Template.Spec.Containers[0].TerminationMessagePath == nil || answer.Pending != nil {
+	if err != nil || answer.Given.Template.Spec.Containers[0].TerminationMessagePath == nil || answer.Pending != nil {
 		t.Errorf("%+v, %v", answer, err)
 	}
 }
@@ -243,10 +243,10 @@ func TestAnEarlierSpecThatCannotBeRenderedAnyMore(t *testing.T) {
 		}
 		return second.render(spec)
 	}
-	answer, err := pending.Decide(pending.Question{
-		Running: &pending.Given{Template: template, Spec: before}, Spec: deployment(), Render: render, Version: version,
+	answer, err := pending.Decide(pending.Input{
+		Given: &pending.Given{Template: template, Spec: before}, Spec: deployment(), Render: render, Version: version,
 	})
-	if err != nil || images(answer.Running.Template) != "memcached:1.6.45" {
+	if err != nil || images(answer.Given.Template) != "memcached:1.6.45" {
 		t.Errorf("%+v, %v", answer, err)
 	}
 }
@@ -259,7 +259,7 @@ func TestAnEqualTemplateIsLeftAsItIsWhileAnotherWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := decide(t, first, before, second, with(deployment(), tolerating("b", "a")))
-	if difference := cmp.Diff(template, answer.Running.Template); difference != "" || pendingFields(answer) != "image Cold" {
+	if difference := cmp.Diff(template, answer.Given.Template); difference != "" || pendingFields(answer) != "image Cold" {
 		t.Errorf("%s waits, and the template changes (-before +after):\n%s", pendingFields(answer), difference)
 	}
 }
@@ -267,11 +267,11 @@ func TestAnEqualTemplateIsLeftAsItIsWhileAnotherWaits(t *testing.T) {
 // Which version is in an image of the user's may be told later, and counts from then on.
 func TestAVersionThatIsToldLaterCounts(t *testing.T) {
 	told := decide(t, second, with(warm(), mine("mine:a", "")), second, with(warm(), mine("mine:a", "1.6.38")))
-	answer, err := pending.Decide(pending.Question{
-		Running: &told.Running, Spec: with(warm(), mine("mine:b", "1.6.45")), Render: second.render, Version: func(string) string { return "" },
+	answer, err := pending.Decide(pending.Input{
+		Given: &told.Given, Spec: with(warm(), mine("mine:b", "1.6.45")), Render: second.render, Version: func(string) string { return "" },
 	})
-	if err != nil || images(answer.Running.Template) != "agent:2 mine:b" || answer.Pending != nil {
-		t.Errorf("%s runs, and waits: %+v, %v", images(answer.Running.Template), answer.Pending, err)
+	if err != nil || images(answer.Given.Template) != "agent:2 mine:b" || answer.Pending != nil {
+		t.Errorf("%s runs, and waits: %+v, %v", images(answer.Given.Template), answer.Pending, err)
 	}
 }
 
@@ -281,11 +281,11 @@ func TestAnImageThatIsKnownNoMoreIsUpgradedWarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := pending.Decide(pending.Question{
-		Running: &pending.Given{Template: template, Spec: warm()}, Spec: warm(), Render: second.render,
+	answer, err := pending.Decide(pending.Input{
+		Given: &pending.Given{Template: template, Spec: warm()}, Spec: warm(), Render: second.render,
 		Version: func(image string) string { return map[string]string{"memcached:1.6.45": "1.6.45"}[image] },
 	})
-	if err != nil || images(answer.Running.Template) != "agent:2 memcached:1.6.45" || answer.Pending != nil {
-		t.Errorf("%s runs, and waits: %+v, %v", images(answer.Running.Template), answer.Pending, err)
+	if err != nil || images(answer.Given.Template) != "agent:2 memcached:1.6.45" || answer.Pending != nil {
+		t.Errorf("%s runs, and waits: %+v, %v", images(answer.Given.Template), answer.Pending, err)
 	}
 }

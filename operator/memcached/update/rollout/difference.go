@@ -27,7 +27,7 @@ type difference struct {
 }
 
 // difference compares a pod with what is wanted. The error says why that cannot be done.
-func (r *rollout) difference(n *node) (*difference, error) {
+func (r *planner) difference(n *member) (*difference, error) {
 	template, found := r.templates[n.revision()]
 	if !found {
 		return nil, fmt.Errorf("its ControllerRevision %q does not exist", n.revision())
@@ -46,8 +46,8 @@ func (r *rollout) difference(n *node) (*difference, error) {
 	return d, nil
 }
 
-// plain returns a template without what is compared by itself, and with the requests that a pod gets from its limits.
-func plain(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
+// normalised returns a template without what is compared by itself, and with the requests that a pod gets from its limits.
+func normalised(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	template = template.DeepCopy()
 	delete(template.Annotations, agentapi.CacheMemoryAnnotation)
 	if memcached := pods.Container(template.Spec.Containers, pod.MemcachedContainer); memcached != nil {
@@ -74,7 +74,7 @@ func decode(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error
 	if err := json.Unmarshal(revision.Data.Raw, &set); err != nil {
 		return nil, err
 	}
-	return plain(&set.Spec.Template), nil
+	return normalised(&set.Spec.Template), nil
 }
 
 // resizes tells whether the pod has other resources than wanted.
@@ -86,7 +86,7 @@ func (d *difference) memory() bool {
 }
 
 // shrinks tells whether the memory limit becomes less than it is, and than an earlier resize that is not done yet makes it.
-func (d *difference) shrinks(n *node) bool {
+func (d *difference) shrinks(n *member) bool {
 	least := d.running.Resources.MemoryLimit
 	if limit := n.memoryLimit(); limit != 0 {
 		least = min(least, limit)

@@ -23,13 +23,13 @@ func expect(t *testing.T, step rollout.Step, kind rollout.Kind, slot int, why st
 	if slot >= 0 {
 		want = fmt.Sprintf("%s-%d", name, slot)
 	}
-	if step.Kind != kind || pod != want || !strings.Contains(step.Why, why) {
-		t.Fatalf("the step is %s of %q: %s\nwant %s of %q: %s", step.Kind, pod, step.Why, kind, want, why)
+	if step.Kind != kind || pod != want || !strings.Contains(step.Message, why) {
+		t.Fatalf("the step is %s of %q: %s\nwant %s of %q: %s", step.Kind, pod, step.Message, kind, want, why)
 	}
 	if kind != rollout.None && step.After <= 0 {
-		t.Errorf("nobody would look again after %s", step.Why)
+		t.Errorf("nobody would look again after %s", step.Message)
 	}
-	if kind != rollout.None && step.Why == "" {
+	if kind != rollout.None && step.Message == "" {
 		t.Errorf("nobody would know why: %+v", step)
 	}
 }
@@ -47,7 +47,7 @@ func kinds(steps []rollout.Step) string {
 func (w *world) expectDone() {
 	w.t.Helper()
 	if step := w.next(); step.Kind != rollout.None {
-		w.t.Fatalf("there still is %s of %v: %s", step.Kind, step.Pod, step.Why)
+		w.t.Fatalf("there still is %s of %v: %s", step.Kind, step.Pod, step.Message)
 	}
 	want := w.set.Spec.Template
 	for slot := range *w.set.Spec.Replicas {

@@ -44,13 +44,13 @@ type shape struct {
 	annotations map[string]string
 }
 
-// plain keeps no items over a restart, warm does.
-func plain() shape {
+// normalised keeps no items over a restart, warm does.
+func normalised() shape {
 	return shape{version: "1.6.18", agent: "agent:1", memory: 64, spare: 64, connections: 1024}
 }
 
 func warm() shape {
-	s := plain()
+	s := normalised()
 	s.warm = true
 	return s
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // gate waits, if asked to, until the pods that have been replaced have filled up again.
-func (r *rollout) gate(n *node) (Step, bool) {
+func (r *planner) gate(n *member) (Step, bool) {
 	if r.Gate == nil {
 		return Step{}, false
 	}
@@ -22,18 +22,18 @@ func (r *rollout) gate(n *node) (Step, bool) {
 		}
 		why := fmt.Sprintf("%s follows when the hit ratio of %s is %d %% of that of the nodes to follow, "+
 			"or when it has been ready for %s", n.name(), before.name(), r.Gate.RecoveredPercent, r.Gate.Timeout)
-		return Step{Kind: Wait, Pod: before.pod, Why: why, After: min(left, later)}, true
+		return Step{Kind: Wait, Pod: before.pod, Message: why, After: min(left, later)}, true
 	}
 	return Step{}, false
 }
 
 // recovered returns the hit ratio that replaced pods have to reach, from 0 to 1. It is not known if those that are still to
 // follow have no requests.
-func (r *rollout) recovered() (float64, bool) {
+func (r *planner) recovered() (float64, bool) {
 	var sum, count float64
 	for _, n := range r.outdated() {
-		if n.state != nil && n.state.HitRatio != nil {
-			sum, count = sum+*n.state.HitRatio, count+1
+		if n.agent != nil && n.agent.HitRatio != nil {
+			sum, count = sum+*n.agent.HitRatio, count+1
 		}
 	}
 	if count == 0 {
@@ -43,6 +43,6 @@ func (r *rollout) recovered() (float64, bool) {
 }
 
 // filled tells whether a pod has the hit ratio.
-func (n *node) filled(wanted float64) bool {
-	return n.state != nil && n.state.HitRatio != nil && *n.state.HitRatio >= wanted
+func (n *member) filled(wanted float64) bool {
+	return n.agent != nil && n.agent.HitRatio != nil && *n.agent.HitRatio >= wanted
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // failure returns what keeps a pod from becoming ready, empty if nothing is known to.
-func (n *node) failure() string {
+func (n *member) failure() string {
 	if failure := n.failureToServe(); failure != "" {
 		return failure
 	}
@@ -29,7 +29,7 @@ func (n *node) failure() string {
 }
 
 // failureToServe returns what keeps memcached from serving clients, empty if nothing is known to.
-func (n *node) failureToServe() string {
+func (n *member) failureToServe() string {
 	if why, unschedulable := pods.Unschedulable(n.pod); unschedulable {
 		return "no machine has room for it: " + why
 	}
@@ -41,7 +41,7 @@ func (n *node) failureToServe() string {
 }
 
 // failureOf returns why the first of the containers that cannot start does not, empty if all can.
-func (n *node) failureOf(containers []corev1.Container) string {
+func (n *member) failureOf(containers []corev1.Container) string {
 	for _, container := range containers {
 		status := n.container(container.Name)
 		failure, fails := pods.StartFailureOf(status)
@@ -59,27 +59,27 @@ func (n *node) failureOf(containers []corev1.Container) string {
 }
 
 // serves tells whether memcached itself is ready. The pod may not be: its agent has a probe of its own.
-func (n *node) serves() bool {
+func (n *member) serves() bool {
 	memcached := n.container(pod.MemcachedContainer)
 	return n.ready() || memcached.Ready && memcached.State.Running != nil
 }
 
 // broken tells whether a pod serves nobody and is not about to.
-func (n *node) broken(now time.Time) bool {
-	return !n.serves() && (n.failureToServe() != "" || now.Sub(n.silentSince()) >= brokenAfter)
+func (n *member) broken(now time.Time) bool {
+	return !n.serves() && (n.failureToServe() != "" || now.Sub(n.notServingSince()) >= brokenAfter)
 }
 
 // idle tells whether there is no item to lose and no client to disturb in a pod.
-func (n *node) idle(now time.Time) bool { return n.empty() || n.broken(now) }
+func (n *member) idle(now time.Time) bool { return n.empty() || n.broken(now) }
 
-// limping tells whether memcached in a pod serves, but the pod is not ready and not about to be.
-func (n *node) limping(now time.Time) bool {
+// degraded tells whether memcached in a pod serves, but the pod is not ready and not about to be.
+func (n *member) degraded(now time.Time) bool {
 	return n.serves() && !n.ready() && (n.failure() != "" || now.Sub(pods.ReadinessSince(n.pod)) >= brokenAfter)
 }
 
-// silentSince returns since when memcached may have served nobody. While its pod is not ready for another reason, nothing
+// notServingSince returns since when memcached may have served nobody. While its pod is not ready for another reason, nothing
 // tells when memcached stopped being ready, but when it last started or ended.
-func (n *node) silentSince() time.Time {
+func (n *member) notServingSince() time.Time {
 	since, memcached := pods.ReadinessSince(n.pod), n.container(pod.MemcachedContainer)
 	if running := memcached.State.Running; running != nil {
 		since = latest(since, running.StartedAt.Time)
@@ -100,16 +100,16 @@ func latest(a, b time.Time) time.Time {
 }
 
 // missing waits until there is a pod in every slot. A pod that stops keeps its slot: if its machine is lost, for ever.
-func (s Input) missing(there []*node) (Step, bool) {
-	for slot := wantedNodes(s.StatefulSet) - 1; slot >= 0; slot-- {
-		if slices.ContainsFunc(there, func(n *node) bool { return n.slot == slot }) {
+func (s Input) missing(there []*member) (Step, bool) {
+	for slot := wantedPods(s.StatefulSet) - 1; slot >= 0; slot-- {
+		if slices.ContainsFunc(there, func(n *member) bool { return n.ordinal == slot }) {
 			continue
 		}
 		name := fmt.Sprintf("%s-%d", s.StatefulSet.Name, slot)
-		step := Step{Kind: Wait, Why: name + " is not there yet", After: later}
+		step := Step{Kind: Wait, Message: name + " is not there yet", After: later}
 		if s.stopping(name) >= stuckAfter {
 			step.Stuck = true
-			step.Why = name + " has been stopping for more than ten minutes; if its machine is gone for good, " +
+			step.Message = name + " has been stopping for more than ten minutes; if its machine is gone for good, " +
 				"delete that from the cluster"
 		}
 		return step, true
@@ -128,15 +128,15 @@ func (s Input) stopping(name string) time.Duration {
 }
 
 // notReady waits for a pod that is not ready.
-func (r *rollout) notReady(n *node) Step {
-	step := Step{Kind: Wait, Pod: n.pod, After: later, Why: n.name() + " is not ready yet"}
+func (r *planner) notReady(n *member) Step {
+	step := Step{Kind: Wait, Pod: n.pod, After: later, Message: n.name() + " is not ready yet"}
 	if failure := n.failure(); failure != "" {
-		step.Why, step.Stuck = fmt.Sprintf("%s is not ready: %s", n.name(), failure), true
+		step.Message, step.Stuck = fmt.Sprintf("%s is not ready: %s", n.name(), failure), true
 	}
 	if r.Now.Sub(pods.ReadinessSince(n.pod)) >= stuckAfter {
 		step.Stuck = true
 		if n.failure() == "" {
-			step.Why = n.name() + " has not been ready for more than ten minutes"
+			step.Message = n.name() + " has not been ready for more than ten minutes"
 		}
 	}
 	return step

@@ -18,16 +18,16 @@ import (
 const agentItems = 2
 
 // begin makes the first step of a change in place.
-func (r *rollout) begin(n *node, d *difference) (Step, error) {
+func (r *planner) begin(n *member, d *difference) (Step, error) {
 	restarts := r.restarts(n, d)
-	if n.mark == nil && !d.resizes() && !d.memory() && len(restarts) == 0 {
+	if n.update == nil && !d.resizes() && !d.memory() && len(restarts) == 0 {
 		why := fmt.Sprintf("%s has the template now: %s", n.name(), d.text())
 		if d.class == diff.None {
 			why = n.name() + " is of the template"
 		}
 		return r.finish(n, d, why)
 	}
-	next := r.nextMark(n, d)
+	next := r.nextUpdateState(n, d)
 	if d.resizes() && !next.Shrinks {
 		text, err := next.text()
 		if err != nil {
@@ -39,10 +39,10 @@ func (r *rollout) begin(n *node, d *difference) (Step, error) {
 	return r.patch(n, d, next)
 }
 
-// nextMark returns the mark for the revision that is wanted. What a mark for another revision still waits for is taken over.
-func (r *rollout) nextMark(n *node, d *difference) mark {
-	next := mark{Revision: r.revision, Since: r.Now.UTC(), Shrinks: d.shrinks(n), Given: n.given(), Sizes: n.sizes()}
-	if before := n.mark; before != nil {
+// nextUpdateState returns the mark for the revision that is wanted. What a mark for another revision still waits for is taken over.
+func (r *planner) nextUpdateState(n *member, d *difference) updateState {
+	next := updateState{Revision: r.revision, Since: r.Now.UTC(), Shrinks: d.shrinks(n), Given: n.given(), Sizes: n.sizes()}
+	if before := n.update; before != nil {
 		next.Restarts, next.Items, next.Process = before.Restarts, before.Items, before.Process
 		next.CacheMemory = before.CacheMemory
 	}
@@ -53,15 +53,15 @@ func (r *rollout) nextMark(n *node, d *difference) mark {
 }
 
 // patch makes the one patch, and notes what has to come of it.
-func (r *rollout) patch(n *node, d *difference, m mark) (Step, error) {
+func (r *planner) patch(n *member, d *difference, m updateState) (Step, error) {
 	m.Patched = true
 	restarts := r.restarts(n, d)
 	if _, memcached := restarts[pod.MemcachedContainer]; memcached {
 		switch {
 		case d.class == diff.Cold:
 			m.Items = 0
-		case n.state != nil:
-			m.Items, m.Process = n.state.Items, n.state.Process
+		case n.agent != nil:
+			m.Items, m.Process = n.agent.Items, n.agent.Process
 		}
 	}
 	if m.Restarts = maps.Clone(m.Restarts); m.Restarts == nil {
@@ -82,7 +82,7 @@ func (r *rollout) patch(n *node, d *difference, m mark) (Step, error) {
 }
 
 // restarts returns the IDs of the containers that a patch is going to restart.
-func (r *rollout) restarts(n *node, d *difference) map[string]string {
+func (r *planner) restarts(n *member, d *difference) map[string]string {
 	restarts, e := map[string]string{}, r.edit(d)
 	for _, container := range slices.Concat(e.containers, e.initContainers) {
 		restarts[container.Name] = n.container(container.Name).ContainerID
@@ -90,18 +90,18 @@ func (r *rollout) restarts(n *node, d *difference) map[string]string {
 	return restarts
 }
 
-// goOn makes the next step of a change in place. One that shrinks has been patched from the beginning.
-func (r *rollout) goOn(n *node, d *difference) (Step, error) {
-	if restarts := n.unfinished(); restarts != "" && n.mark.Patched {
+// proceed makes the next step of a change in place. One that shrinks has been patched from the beginning.
+func (r *planner) proceed(n *member, d *difference) (Step, error) {
+	if restarts := n.unfinished(); restarts != "" && n.update.Patched {
 		return r.waitFor(n, fmt.Sprintf("%s in %s restarts", restarts, n.name())), nil
 	}
-	if n.mark.Shrinks && !n.remembers() {
-		return r.untilRemembers(n), nil
+	if n.update.Shrinks && !n.hasCacheMemory() {
+		return r.awaitCacheMemory(n), nil
 	}
 	if d.resizes() {
 		return r.resize(n, d)
 	}
-	if !n.seen() {
+	if !n.observed() {
 		return r.waitFor(n, fmt.Sprintf("the machine of %s has yet to act on the change", n.name())), nil
 	}
 	if why, refused := n.resizing(); why != "" {
@@ -109,40 +109,40 @@ func (r *rollout) goOn(n *node, d *difference) (Step, error) {
 		step.Stuck = step.Stuck || refused
 		return step, nil
 	}
-	if n.mark.Patched || d.class == diff.None {
+	if n.update.Patched || d.class == diff.None {
 		return r.settle(n, d)
 	}
 	if step, waits := r.beforeRestart(n, d); waits {
 		return step, nil
 	}
-	return r.patch(n, d, *n.mark)
+	return r.patch(n, d, *n.update)
 }
 
 // settle waits until what has been asked for is so.
-func (r *rollout) settle(n *node, d *difference) (Step, error) {
+func (r *planner) settle(n *member, d *difference) (Step, error) {
 	switch {
 	case !n.ready():
 		return r.notReady(n), nil
-	case !n.remembers():
-		return r.untilRemembers(n), nil
-	case n.mark.Items > agentItems:
-		return r.judge(n, d)
+	case !n.hasCacheMemory():
+		return r.awaitCacheMemory(n), nil
+	case n.update.Items > agentItems:
+		return r.checkItems(n, d)
 	}
 	return r.finish(n, d, n.name()+" is of the template")
 }
 
-// judge tells whether the items survived the restart.
-func (r *rollout) judge(n *node, d *difference) (Step, error) {
-	expected := n.mark.Items
+// checkItems tells whether the items survived the restart.
+func (r *planner) checkItems(n *member, d *difference) (Step, error) {
+	expected := n.update.Items
 	switch {
-	case n.state == nil:
+	case n.agent == nil:
 		return r.waitFor(n, fmt.Sprintf("the agent of %s has yet to tell how memcached started", n.name())), nil
-	case n.state.Process == n.mark.Process:
+	case n.agent.Process == n.update.Process:
 		return r.waitFor(n, fmt.Sprintf("the agent of %s has yet to see that memcached started anew", n.name())), nil
-	case n.state.Warm:
-		return r.finish(n, d, fmt.Sprintf("memcached in %s found its items again: it had %d, and has %d", n.name(), expected, n.state.Items))
+	case n.agent.Warm:
+		return r.finish(n, d, fmt.Sprintf("memcached in %s found its items again: it had %d, and has %d", n.name(), expected, n.agent.Items))
 	case len(r.outdated()) > 1:
-		return Step{Kind: Wait, Pod: n.pod, After: later, Stuck: true, Why: fmt.Sprintf(
+		return Step{Kind: Wait, Pod: n.pod, After: later, Stuck: true, Message: fmt.Sprintf(
 			"memcached in %[1]s started empty, although it should have kept its %[2]d items; the other nodes are left as they are. "+
 				"See why with kubectl logs %[1]s -c %[3]s; revert the spec, or go on with kubectl annotate pod %[1]s %[4]s-",
 			n.name(), expected, pod.MemcachedContainer, UpdateAnnotation)}, nil
@@ -150,36 +150,36 @@ func (r *rollout) judge(n *node, d *difference) (Step, error) {
 	return r.finish(n, d, fmt.Sprintf("memcached in %s started empty, although it should have kept its %d items", n.name(), expected))
 }
 
-// remembers tells whether memcached has the memory for items that it should have.
-func (n *node) remembers() bool {
-	return n.mark.CacheMemory == 0 || n.state != nil && n.state.CacheMemory == n.mark.CacheMemory
+// hasCacheMemory tells whether memcached has the memory for items that it should have.
+func (n *member) hasCacheMemory() bool {
+	return n.update.CacheMemory == 0 || n.agent != nil && n.agent.CacheMemory == n.update.CacheMemory
 }
 
-func (r *rollout) untilRemembers(n *node) Step {
-	if n.state == nil {
+func (r *planner) awaitCacheMemory(n *member) Step {
+	if n.agent == nil {
 		return r.waitFor(n, fmt.Sprintf("the agent of %s cannot be reached to tell how much memory memcached takes", n.name()))
 	}
-	step := r.waitFor(n, fmt.Sprintf("memcached in %s has yet to take %dMi for items", n.name(), n.mark.CacheMemory))
-	if problem := n.state.Problem; problem != "" {
-		step.Why, step.Stuck = fmt.Sprintf("%s; its agent says: %s", step.Why, problem), true
+	step := r.waitFor(n, fmt.Sprintf("memcached in %s has yet to take %dMi for items", n.name(), n.update.CacheMemory))
+	if problem := n.agent.Problem; problem != "" {
+		step.Message, step.Stuck = fmt.Sprintf("%s; its agent says: %s", step.Message, problem), true
 	}
 	return step
 }
 
 // waitFor waits for a pod that is on its way.
-func (r *rollout) waitFor(n *node, why string) Step {
-	step := Step{Kind: Wait, Pod: n.pod, Why: why, After: soon}
+func (r *planner) waitFor(n *member, why string) Step {
+	step := Step{Kind: Wait, Pod: n.pod, Message: why, After: soon}
 	if failure := n.failure(); failure != "" {
-		step.Why, step.Stuck = fmt.Sprintf("%s: %s", why, failure), true
+		step.Message, step.Stuck = fmt.Sprintf("%s: %s", why, failure), true
 	}
-	if r.Now.Sub(n.mark.Since) >= stuckAfter {
-		step.Why, step.Stuck = step.Why+", for more than ten minutes", true
+	if r.Now.Sub(n.update.Since) >= stuckAfter {
+		step.Message, step.Stuck = step.Message+", for more than ten minutes", true
 	}
 	return step
 }
 
 // resizing returns what a resize waits for, empty if it is done, and whether the machine refuses it.
-func (n *node) resizing() (why string, refused bool) {
+func (n *member) resizing() (why string, refused bool) {
 	pending := pods.Condition(n.pod, corev1.PodResizePending)
 	if pending != nil && pending.Status == corev1.ConditionTrue {
 		refused = pending.Reason == corev1.PodReasonInfeasible || pending.Reason == corev1.PodReasonDeferred

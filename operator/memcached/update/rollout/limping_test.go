@@ -56,12 +56,12 @@ func TestLimpingPodsFollowOneAfterAnother(t *testing.T) {
 		class  diff.Class
 		steps  string
 	}{
-		"live": {plain(), newAgent, "agentImage (Live)", diff.Live, "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
+		"live": {normalised(), newAgent, "agentImage (Live)", diff.Live, "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
 		"warm": {warm(), func(s *shape) { s.agent, s.version = "agent:2", "1.6.45" }, "image 1.6.18 -> 1.6.45 (Warm)", diff.Warm,
 			"Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
-		"cold": {plain(), func(s *shape) { s.agent, s.connections = "agent:2", 2048 }, "arguments.maxConnections (Cold)", diff.Cold,
+		"cold": {normalised(), func(s *shape) { s.agent, s.connections = "agent:2", 2048 }, "arguments.maxConnections (Cold)", diff.Cold,
 			"Replace 2, Replace 1, Replace 0"},
-		"live, with memory": {plain(), func(s *shape) { s.agent, s.memory = "agent:2", 128 }, "arguments.cacheMemory (Live)", diff.Live,
+		"live, with memory": {normalised(), func(s *shape) { s.agent, s.memory = "agent:2", 128 }, "arguments.cacheMemory (Live)", diff.Live,
 			"Patch 2, Resize 2, Patch 2, Patch 2, Patch 1, Resize 1, Patch 1, Patch 1, Patch 0, Resize 0, Patch 0, Patch 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestLimpingPodsFollowOneAfterAnother(t *testing.T) {
 			items, before := w.machine(0).items, w.uids()
 			w.want(test.begin.with(test.change))
 			step := w.next()
-			if step.Class != test.class || !strings.Contains(step.Why, test.why) || step.Kind == rollout.Replace && !step.Unready {
+			if step.Class != test.class || !strings.Contains(step.Message, test.why) || step.Kind == rollout.Replace && !step.Unready {
 				t.Errorf("the step is %+v", step)
 			}
 			if got := kinds(w.runOneAtATime(120)); got != test.steps {
@@ -92,8 +92,8 @@ func TestAnAgentThatStaysBrokenStops(t *testing.T) {
 		mended string
 	}{
 		"warm": {warm(), func(s *shape) { s.version = "1.6.45" }, "Patch 2", "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
-		"cold": {plain(), func(s *shape) { s.connections = 2048 }, "Replace 2", "Patch 2, Patch 2, Replace 1, Replace 0"},
-		"live": {plain(), func(s *shape) { s.labels = map[string]string{"new": "yes"} }, "Patch 2", "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
+		"cold": {normalised(), func(s *shape) { s.connections = 2048 }, "Replace 2", "Patch 2, Patch 2, Replace 1, Replace 0"},
+		"live": {normalised(), func(s *shape) { s.labels = map[string]string{"new": "yes"} }, "Patch 2", "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newLimpingWorld(t, test.begin)
@@ -167,8 +167,8 @@ func TestWhatAPodThatIsNotReadyIsTakenFor(t *testing.T) {
 		}, broken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 2, plain())
-			w.want(plain().with(func(s *shape) { s.connections = 2048 }))
+			w := newWorld(t, 2, normalised())
+			w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
 			w.limp(0, test.since)
 			test.and(w)
 			kind := rollout.Replace
@@ -194,8 +194,8 @@ func TestALimpingPodComesFirst(t *testing.T) {
 
 // A node that is of the template and not ready holds up all others, those that limp as well.
 func TestALimpingPodOfTheTemplateStops(t *testing.T) {
-	w := newWorld(t, 3, plain())
-	w.want(plain().with(func(s *shape) { s.connections = 2048 }))
+	w := newWorld(t, 3, normalised())
+	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
 	w.make(w.next())
 	w.settle(10)
 	for _, slot := range []int{2, 1, 0} {
@@ -210,11 +210,11 @@ func TestALimpingPodOfTheTemplateStops(t *testing.T) {
 
 // Two that have come on their way while they were broken, and limp now, restart one after the other.
 func TestLimpingPodsOnTheirWayRestartOneAfterAnother(t *testing.T) {
-	w := newWorld(t, 2, plain())
+	w := newWorld(t, 2, normalised())
 	w.crippled = "agent:1"
 	w.unready(0, 2*time.Minute)
 	w.unready(1, 2*time.Minute)
-	w.want(plain().with(func(s *shape) { s.memory = 256; s.agent = "agent:2" }))
+	w.want(normalised().with(func(s *shape) { s.memory = 256; s.agent = "agent:2" }))
 	if got := kinds(w.run(4)); got != "Patch 1, Resize 1, Patch 0, Resize 0" {
 		t.Fatalf("made the steps %s", got)
 	}
@@ -240,9 +240,9 @@ func TestLimpingPodsOnTheirWayRestartOneAfterAnother(t *testing.T) {
 
 // What limps is deleted only if its template is known: it may hold all its items.
 func TestALimpingPodOfAnUnknownRevision(t *testing.T) {
-	w := newLimpingWorld(t, plain())
+	w := newLimpingWorld(t, normalised())
 	w.pod(2).Labels["controller-revision-hash"] = "cache-lost"
-	w.want(plain().with(func(s *shape) { s.connections = 2048 }))
+	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
 	step := w.next()
 	expect(t, step, rollout.Wait, 2, "cache-2 cannot be compared with the template")
 	if !step.Stuck {

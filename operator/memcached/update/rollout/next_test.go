@@ -119,8 +119,8 @@ func TestAWarmUpgradeKeepsTheItems(t *testing.T) {
 }
 
 func TestAColdChangeReplacesOnePodAfterAnother(t *testing.T) {
-	w := newWorld(t, 3, plain())
-	w.want(plain().with(func(s *shape) { s.connections = 2048 }))
+	w := newWorld(t, 3, normalised())
+	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
 	step := w.next()
 	expect(t, step, rollout.Replace, 2, "cache-2 is replaced, and starts empty: arguments.maxConnections (Cold)")
 	if step.Unready {
@@ -151,9 +151,9 @@ func TestLiveMemory(t *testing.T) {
 		{"shrink", 256, 64, "Patch 1, Resize 1, Patch 1, Patch 0, Resize 0, Patch 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, 2, plain().with(func(s *shape) { s.memory = test.from }))
+			w := newWorld(t, 2, normalised().with(func(s *shape) { s.memory = test.from }))
 			before, items := w.uids(), w.machine(0).items
-			w.want(plain().with(func(s *shape) { s.memory = test.to }))
+			w.want(normalised().with(func(s *shape) { s.memory = test.to }))
 			expect(t, w.next(), rollout.Patch, 1, "cache-1 is changed in place: arguments.cacheMemory (Live), resources.limits.memory (Live), resources.requests.memory (Live)")
 			var steps []rollout.Step
 			for range 60 {
@@ -176,18 +176,18 @@ func TestLiveMemory(t *testing.T) {
 }
 
 func TestWithoutResizeMemoryIsCold(t *testing.T) {
-	w := newWorld(t, 2, plain())
+	w := newWorld(t, 2, normalised())
 	w.resize = false
-	w.want(plain().with(func(s *shape) { s.memory = 256 }))
+	w.want(normalised().with(func(s *shape) { s.memory = 256 }))
 	expect(t, w.next(), rollout.Replace, 1, "resources.limits.memory (Cold)")
 	w.run(30)
 	w.expectDone()
 }
 
 func TestTheAgentAloneIsRestarted(t *testing.T) {
-	w := newWorld(t, 2, plain())
+	w := newWorld(t, 2, normalised())
 	before, process := w.uids(), w.machine(1).process
-	w.want(plain().with(func(s *shape) { s.agent = "agent:2" }))
+	w.want(normalised().with(func(s *shape) { s.agent = "agent:2" }))
 	expect(t, w.next(), rollout.Patch, 1, "agentImage (Live)")
 	if got := kinds(w.run(40)); got != "Patch 1, Patch 1, Patch 0, Patch 0" {
 		t.Errorf("made the steps %s", got)
@@ -200,10 +200,10 @@ func TestTheAgentAloneIsRestarted(t *testing.T) {
 
 func TestAResizeThatIsRefusedStopsAndCanBeReverted(t *testing.T) {
 	for _, reason := range []string{corev1.PodReasonInfeasible, corev1.PodReasonDeferred} {
-		w := newWorld(t, 2, plain())
+		w := newWorld(t, 2, normalised())
 		before := w.uids()
 		w.machine(1).refuses = reason
-		w.want(plain().with(func(s *shape) { s.memory = 4096 }))
+		w.want(normalised().with(func(s *shape) { s.memory = 4096 }))
 		if got := kinds(w.run(20)); got != "Patch 1, Resize 1" {
 			t.Errorf("made the steps %s", got)
 		}
@@ -212,7 +212,7 @@ func TestAResizeThatIsRefusedStopsAndCanBeReverted(t *testing.T) {
 		if !step.Stuck {
 			t.Error("it is not stuck")
 		}
-		w.want(plain())
+		w.want(normalised())
 		w.run(20)
 		w.expectDone()
 		if w.uids() != before {
@@ -222,8 +222,8 @@ func TestAResizeThatIsRefusedStopsAndCanBeReverted(t *testing.T) {
 }
 
 func TestPodsThatAreNotWantedOrLeaveAreNotTouched(t *testing.T) {
-	w := newWorld(t, 3, plain())
-	w.want(plain().with(func(s *shape) { s.connections = 2048 }))
+	w := newWorld(t, 3, normalised())
+	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
 	w.set.Spec.Replicas = ptr.To[int32](2)
 	expect(t, w.next(), rollout.Replace, 1, "")
 	w.pod(2).DeletionTimestamp = &metav1.Time{Time: w.now}
@@ -264,7 +264,7 @@ func TestAPodThatIsDoneStaysAsItIs(t *testing.T) {
 }
 
 func TestATemplateThatCannotBeRead(t *testing.T) {
-	w := newWorld(t, 2, plain())
+	w := newWorld(t, 2, normalised())
 	w.want(warm())
 	w.set.Spec.Template.Spec.Containers[0].Args = []string{"-m"}
 	if step, err := rollout.Next(w.situation()); err == nil ||

@@ -41,7 +41,7 @@ type partOfPod struct {
 }
 
 // edit returns the images, labels and annotations that the pod has to get.
-func (r *rollout) edit(d *difference) edit {
+func (r *planner) edit(d *difference) edit {
 	return edit{
 		labels:         replacing(d.now.Labels, r.template.Labels, r.labels),
 		annotations:    replacing(d.now.Annotations, r.template.Annotations, r.annotations),
@@ -77,24 +77,24 @@ func imagesOf(now, wanted []corev1.Container) []partOfContainer {
 }
 
 // finish ends a change in place: the pod is of the revision that is wanted.
-func (r *rollout) finish(n *node, d *difference, why string) (Step, error) {
+func (r *planner) finish(n *member, d *difference, why string) (Step, error) {
 	e := r.edit(d)
 	e.containers, e.initContainers = nil, nil // Nothing is restarted any more.
 	e.labels[appsv1.ControllerRevisionHashLabelKey] = &r.revision
-	if n.mark != nil {
+	if n.update != nil {
 		e.annotations[UpdateAnnotation] = nil
 	}
 	return r.patched(n, d.class, why, e)
 }
 
 // patched returns the step that makes an edit.
-func (r *rollout) patched(n *node, class diff.Class, why string, e edit) (Step, error) {
+func (r *planner) patched(n *member, class diff.Class, why string, e edit) (Step, error) {
 	content, err := e.content(n.pod)
-	return Step{Kind: Patch, Pod: n.pod, Class: class, Why: why, After: soon, Content: content}, err
+	return Step{Kind: Patch, Pod: n.pod, Class: class, Message: why, After: soon, Patch: content}, err
 }
 
 // resize returns the step that gives memcached the CPU and memory in which it differs.
-func (r *rollout) resize(n *node, d *difference) (Step, error) {
+func (r *planner) resize(n *member, d *difference) (Step, error) {
 	wanted, now := r.memcached(), pods.Container(d.now.Spec.Containers, pod.MemcachedContainer)
 	resources := &corev1.ResourceRequirements{}
 	for _, q := range quantities {
@@ -103,8 +103,8 @@ func (r *rollout) resize(n *node, d *difference) (Step, error) {
 		}
 	}
 	content, err := edit{containers: []partOfContainer{{Name: pod.MemcachedContainer, Resources: resources}}}.content(n.pod)
-	return Step{Kind: Resize, Pod: n.pod, Class: d.class, After: soon, Content: content,
-		Why: fmt.Sprintf("%s is resized: %s", n.name(), d.text())}, err
+	return Step{Kind: Resize, Pod: n.pod, Class: d.class, After: soon, Patch: content,
+		Message: fmt.Sprintf("%s is resized: %s", n.name(), d.text())}, err
 }
 
 func (e edit) content(pod *corev1.Pod) ([]byte, error) {

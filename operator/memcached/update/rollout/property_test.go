@@ -70,7 +70,7 @@ func (s *story) act() {
 	}
 	before := s.pods[step.Pod.Name].DeepCopy()
 	s.make(step)
-	s.trace = append(s.trace, fmt.Sprintf("%s %s %s: %s %s", s.now.Format("15:04:05"), step.Kind, step.Pod.Name, step.Why, step.Content))
+	s.trace = append(s.trace, fmt.Sprintf("%s %s %s: %s %s", s.now.Format("15:04:05"), step.Kind, step.Pod.Name, step.Message, step.Patch))
 	s.check(step, before)
 	s.oneAtATime()
 }
@@ -170,7 +170,7 @@ func (s *story) mild(of shape) shape {
 // than one pod down, and in the end all pods are as wanted.
 func TestMildChangesLoseNothing(t *testing.T) {
 	for seed := range uint64(stories) {
-		begin := plain()
+		begin := normalised()
 		if seed%2 == 0 {
 			begin = warm()
 		}
@@ -179,7 +179,7 @@ func TestMildChangesLoseNothing(t *testing.T) {
 		before, items := s.uids(), map[string]int64{}
 		s.check = func(step rollout.Step, _ *corev1.Pod) {
 			if step.Kind == rollout.Replace {
-				t.Fatalf("seed %d: %s", seed, step.Why)
+				t.Fatalf("seed %d: %s", seed, step.Message)
 			}
 		}
 		shapes := []shape{begin}
@@ -216,7 +216,7 @@ func TestMildChangesLoseNothing(t *testing.T) {
 
 // wild changes a shape in any way.
 func (s *story) wild() shape {
-	begin := plain()
+	begin := normalised()
 	begin.warm = s.chance(50)
 	to := s.mild(begin)
 	to.version = []string{"1.6.18", "1.6.38", "1.6.45", "bad"}[s.random.IntN(4)]
@@ -241,7 +241,7 @@ func (s *story) cold(pod *corev1.Pod) bool {
 // wanted.
 func TestAnythingMayHappen(t *testing.T) {
 	for seed := range uint64(stories) {
-		s := newStory(t, seed, plain())
+		s := newStory(t, seed, normalised())
 		s.lame = seed%2 == 1
 		s.check = func(step rollout.Step, pod *corev1.Pod) {
 			if !serves(pod) {
@@ -249,7 +249,7 @@ func TestAnythingMayHappen(t *testing.T) {
 			}
 			restarts := pod.Spec.Containers[0].Image != s.pods[pod.Name].Spec.Containers[0].Image
 			if cold := s.cold(pod); step.Kind == rollout.Replace && !cold || restarts && cold {
-				t.Fatalf("seed %d: it is %t that %s is to lose its items, but: %s", seed, cold, pod.Name, step.Why)
+				t.Fatalf("seed %d: it is %t that %s is to lose its items, but: %s", seed, cold, pod.Name, step.Message)
 			}
 		}
 		for range 200 {

@@ -67,8 +67,8 @@ func TestAPodOnItsWayComesFirst(t *testing.T) {
 
 // A restart that comes after a resize looks at the other pods once more.
 func TestARestartAfterAResizeWaitsForOthers(t *testing.T) {
-	w := newWorld(t, 2, plain())
-	w.want(plain().with(func(s *shape) { s.memory = 256; s.agent = "agent:2" }))
+	w := newWorld(t, 2, normalised())
+	w.want(normalised().with(func(s *shape) { s.memory = 256; s.agent = "agent:2" }))
 	if got := kinds(w.run(2)); got != "Patch 1, Resize 1" {
 		t.Fatalf("made the steps %s", got)
 	}
@@ -82,10 +82,10 @@ func TestARestartAfterAResizeWaitsForOthers(t *testing.T) {
 
 // Pods that are both broken would wait for each other for ever.
 func TestARestartOfABrokenPodWaitsForNobody(t *testing.T) {
-	w := newWorld(t, 2, plain())
+	w := newWorld(t, 2, normalised())
 	w.unready(0, 2*time.Minute)
 	w.unready(1, 2*time.Minute)
-	w.want(plain().with(func(s *shape) { s.memory = 256; s.agent = "agent:2" }))
+	w.want(normalised().with(func(s *shape) { s.memory = 256; s.agent = "agent:2" }))
 	if got := kinds(w.run(30)); got != "Patch 1, Resize 1, Patch 0, Resize 0, Patch 1, Patch 0" {
 		t.Errorf("made the steps %s", got)
 	}
@@ -101,8 +101,8 @@ func TestAWebhookThatChangesImagesDoesNotStartAFight(t *testing.T) {
 	patches := 0
 	for range 60 {
 		for _, step := range w.run(1) {
-			if patches++; patches%2 == 0 && strings.Contains(string(step.Content), "agent") {
-				t.Errorf("the last patch of a pod says %s", step.Content)
+			if patches++; patches%2 == 0 && strings.Contains(string(step.Patch), "agent") {
+				t.Errorf("the last patch of a pod says %s", step.Patch)
 			}
 		}
 		for slot := range 2 {
@@ -112,7 +112,7 @@ func TestAWebhookThatChangesImagesDoesNotStartAFight(t *testing.T) {
 		}
 	}
 	if step := w.next(); step.Kind != rollout.None || patches != 4 {
-		t.Errorf("after %d patches there is %s: %s", patches, step.Kind, step.Why)
+		t.Errorf("after %d patches there is %s: %s", patches, step.Kind, step.Message)
 	}
 }
 
@@ -179,8 +179,8 @@ func TestABrokenPodWithAVolume(t *testing.T) {
 
 // A kubelet that cannot read the state of a container calls the pod pending, although memcached runs.
 func TestAPodOfUnknownStateIsNotTakenForEmpty(t *testing.T) {
-	w := newWorld(t, 2, plain())
-	w.want(plain().with(func(s *shape) { s.connections = 2048 }))
+	w := newWorld(t, 2, normalised())
+	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
 	setReady(w.pod(0), false, w.now)
 	w.pod(0).Status.Phase = corev1.PodPending
 	statusOf(w.pod(0), "memcached").State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
@@ -199,8 +199,8 @@ func TestAnAnnotationThatCannotBeRead(t *testing.T) {
 
 // The machine says in several ways that a resize is not done.
 func TestAResizeIsAwaited(t *testing.T) {
-	w := newWorld(t, 1, plain())
-	w.want(plain().with(func(s *shape) { s.memory = 256 }))
+	w := newWorld(t, 1, normalised())
+	w.want(normalised().with(func(s *shape) { s.memory = 256 }))
 	w.make(w.next())
 	w.make(w.next())
 	expect(t, w.next(), rollout.Wait, 0, "the machine of cache-0 has yet to act on the change")
@@ -216,11 +216,11 @@ func TestAResizeIsAwaited(t *testing.T) {
 
 // A limit that was asked for and refused is none that items could be put into, though the next one is less.
 func TestLessThanWhatWasRefusedIsStillMore(t *testing.T) {
-	w := newWorld(t, 1, plain())
+	w := newWorld(t, 1, normalised())
 	w.machine(0).refuses = corev1.PodReasonDeferred
-	w.want(plain().with(func(s *shape) { s.memory = 4096 }))
+	w.want(normalised().with(func(s *shape) { s.memory = 4096 }))
 	w.run(10)
-	w.want(plain().with(func(s *shape) { s.memory = 256 }))
+	w.want(normalised().with(func(s *shape) { s.memory = 256 }))
 	if got := kinds(w.run(10)); got != "Patch 0, Resize 0" || w.machine(0).memory != 64 {
 		t.Errorf("made the steps %s; memcached has %dMi for items", got, w.machine(0).memory)
 	}
@@ -231,7 +231,7 @@ func TestLessThanWhatWasRefusedIsStillMore(t *testing.T) {
 
 // A pod gets requests from its limits, a template does not.
 func TestRequestsThatFollowFromLimitsAreNoChange(t *testing.T) {
-	s := plain()
+	s := normalised()
 	w := newWorld(t, 1, s)
 	template := s.template()
 	template.Labels["new"] = "yes"

@@ -16,7 +16,7 @@ import (
 // running returns the template of a pod with what the pod now has of everything that can be changed on it. Where the pod was
 // given by an earlier template what is wanted, that counts, whatever the pod has: what an admission webhook or a person made
 // of it is no difference. Labels and annotations of others are left out: those that no revision has.
-func (r *rollout) running(n *node, template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
+func (r *planner) running(n *member, template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	given := r.templateOf(n.given())
 	if given == nil { // Then only what the pod has itself counts.
 		given = &corev1.PodTemplateSpec{ObjectMeta: n.pod.ObjectMeta, Spec: n.pod.Spec}
@@ -45,7 +45,7 @@ func (r *rollout) running(n *node, template *corev1.PodTemplateSpec) *corev1.Pod
 }
 
 // templateOf returns the template of a revision, nil if it does not exist.
-func (r *rollout) templateOf(revision string) *corev1.PodTemplateSpec {
+func (r *planner) templateOf(revision string) *corev1.PodTemplateSpec {
 	if revision == r.revision {
 		return r.template
 	}
@@ -69,7 +69,7 @@ func current(own, given, wanted map[string]string, keys map[string]bool) map[str
 }
 
 // resources sets CPU and memory of memcached to those that count.
-func (r *rollout) resources(n *node, now *corev1.PodTemplateSpec) {
+func (r *planner) resources(n *member, now *corev1.PodTemplateSpec) {
 	own := pods.Container(n.pod.Spec.Containers, pod.MemcachedContainer)
 	container := pods.Container(now.Spec.Containers, pod.MemcachedContainer)
 	if own == nil || container == nil {
@@ -85,7 +85,7 @@ func (r *rollout) resources(n *node, now *corev1.PodTemplateSpec) {
 }
 
 // gave tells whether the pod was given the quantity that is wanted, by whichever template.
-func (r *rollout) gave(n *node, q quantity) bool {
+func (r *planner) gave(n *member, q quantity) bool {
 	wanted := r.memcached()
 	for _, revision := range n.sizes() {
 		template := r.templateOf(revision)
@@ -101,12 +101,12 @@ func (r *rollout) gave(n *node, q quantity) bool {
 }
 
 // memcached returns its container as it is wanted. There is one: otherwise the template could not have been read.
-func (r *rollout) memcached() *corev1.Container {
+func (r *planner) memcached() *corev1.Container {
 	return pods.Container(r.template.Spec.Containers, pod.MemcachedContainer)
 }
 
 // cacheMemory returns the memory for items that counts, in MiB. argument is that of the pod's arguments.
-func (r *rollout) cacheMemory(n *node, argument int64) int64 {
+func (r *planner) cacheMemory(n *member, argument int64) int64 {
 	if template := r.templateOf(n.given()); template != nil {
 		given, err := diff.Read(diff.StatefulSet, template)
 		if err == nil && given.Arguments.CacheMemory == r.wanted.Arguments.CacheMemory {

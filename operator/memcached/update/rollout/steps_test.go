@@ -38,19 +38,19 @@ func (w *world) patch(pod *corev1.Pod, m *machine, step rollout.Step) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	after, err := strategicpatch.StrategicMergePatch(before, step.Content, corev1.Pod{})
+	after, err := strategicpatch.StrategicMergePatch(before, step.Patch, corev1.Pod{})
 	if err != nil {
-		w.t.Fatalf("%s: %v", step.Content, err)
+		w.t.Fatalf("%s: %v", step.Patch, err)
 	}
 	patched := &corev1.Pod{}
 	if err := json.Unmarshal(after, patched); err != nil {
 		w.t.Fatal(err)
 	}
 	if patched.UID != pod.UID || patched.ResourceVersion != pod.ResourceVersion {
-		w.t.Fatalf("the patch is for another pod: %s", step.Content)
+		w.t.Fatalf("the patch is for another pod: %s", step.Patch)
 	}
 	if resized := !equality.Semantic.DeepEqual(patched.Spec.Containers[0].Resources, pod.Spec.Containers[0].Resources); resized != (step.Kind == rollout.Resize) {
-		w.t.Fatalf("a %s says %s", step.Kind, step.Content)
+		w.t.Fatalf("a %s says %s", step.Kind, step.Patch)
 	}
 	w.webhook(patched, true)
 	for i, container := range patched.Spec.Containers {

@@ -47,8 +47,8 @@ func TestAnImageThatCannotStartStops(t *testing.T) {
 
 // Without a volume for the items there is nothing to keep, and the pod is made anew.
 func TestAReplacedPodThatCannotStartStops(t *testing.T) {
-	w := newWorld(t, 3, plain())
-	w.want(plain().with(func(s *shape) { s.version = "bad" }))
+	w := newWorld(t, 3, normalised())
+	w.want(normalised().with(func(s *shape) { s.version = "bad" }))
 	if got := kinds(w.run(40)); got != "Replace 2" {
 		t.Errorf("made the steps %s", got)
 	}
@@ -57,7 +57,7 @@ func TestAReplacedPodThatCannotStartStops(t *testing.T) {
 	if !step.Stuck {
 		t.Error("it is not stuck")
 	}
-	w.want(plain())
+	w.want(normalised())
 	step = w.next()
 	expect(t, step, rollout.Replace, 2, "cache-2 serves nobody, and is replaced: image")
 	if !step.Unready {
@@ -71,8 +71,8 @@ func TestAReplacedPodThatCannotStartStops(t *testing.T) {
 
 // All nodes are broken at once: each is mended without waiting for the others.
 func TestBrokenPodsAreMendedOneByOne(t *testing.T) {
-	w := newWorld(t, 3, plain())
-	w.want(plain().with(func(s *shape) { s.version = "1.6.45" }))
+	w := newWorld(t, 3, normalised())
+	w.want(normalised().with(func(s *shape) { s.version = "1.6.45" }))
 	for slot := range 3 {
 		w.unready(slot, 2*time.Minute)
 	}
@@ -108,7 +108,7 @@ func TestOthersThatAreNotReadyAreWaitedFor(t *testing.T) {
 		step := w.next()
 		expect(t, step, rollout.Wait, slot, "is not ready yet")
 		if step.Stuck {
-			t.Errorf("it is stuck: %s", step.Why)
+			t.Errorf("it is stuck: %s", step.Message)
 		}
 		setReady(w.pod(slot), true, w.now)
 	}
@@ -117,8 +117,8 @@ func TestOthersThatAreNotReadyAreWaitedFor(t *testing.T) {
 
 // A pod of the template that is broken keeps the others from being touched: they may be all that is left.
 func TestABrokenPodOfTheTemplateStops(t *testing.T) {
-	w := newWorld(t, 3, plain())
-	w.want(plain().with(func(s *shape) { s.connections = 2048 }))
+	w := newWorld(t, 3, normalised())
+	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
 	w.make(w.next())
 	w.settle(3)
 	w.machine(2).sick = true
@@ -137,8 +137,8 @@ func TestABrokenPodOfTheTemplateStops(t *testing.T) {
 
 // An overloaded pod that is not ready for a moment must not be taken for one that serves nobody.
 func TestAPodThatIsNotReadyForAMomentIsNotReplaced(t *testing.T) {
-	w := newWorld(t, 2, plain())
-	w.want(plain().with(func(s *shape) { s.connections = 2048 }))
+	w := newWorld(t, 2, normalised())
+	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
 	w.unready(0, 59*time.Second)
 	expect(t, w.next(), rollout.Wait, 0, "cache-0 is not ready yet")
 	w.unready(0, 60*time.Second)
@@ -159,13 +159,13 @@ func TestAnAgentThatCannotBeReached(t *testing.T) {
 	w.want(warm().with(func(s *shape) { s.agent = "agent:2" }))
 	expect(t, w.next(), rollout.Patch, 1, "agentImage")
 
-	w = newWorld(t, 2, plain())
+	w = newWorld(t, 2, normalised())
 	w.machine(1).mute = true
-	w.want(plain().with(func(s *shape) { s.memory = 128 }))
+	w.want(normalised().with(func(s *shape) { s.memory = 128 }))
 	w.run(20)
 	expect(t, w.next(), rollout.Wait, 1, "the agent of cache-1 cannot be reached to tell how much memory memcached takes")
 	w.now = w.now.Add(time.Hour)
-	if step := w.next(); !step.Stuck || !strings.HasSuffix(step.Why, ", for more than ten minutes") {
+	if step := w.next(); !step.Stuck || !strings.HasSuffix(step.Message, ", for more than ten minutes") {
 		t.Errorf("it is not stuck after an hour: %+v", step)
 	}
 	w.machine(1).mute = false
@@ -188,7 +188,7 @@ func TestItemsThatAreLostStopTheRollout(t *testing.T) {
 	loseItems(w)
 	step := w.next()
 	expect(t, step, rollout.Wait, 2, "memcached in cache-2 started empty, although it should have kept its")
-	if !step.Stuck || !strings.Contains(step.Why, "kubectl annotate pod cache-2 cache.example.com/update-") {
+	if !step.Stuck || !strings.Contains(step.Message, "kubectl annotate pod cache-2 cache.example.com/update-") {
 		t.Errorf("nobody would know how to go on: %+v", step)
 	}
 	if w.machine(1).images["memcached"] != "memcached:1.6.18" {
@@ -218,7 +218,7 @@ func TestItemsThatTheLastPodLosesAreTold(t *testing.T) {
 	var told string
 	for range 20 {
 		for _, step := range w.run(1) {
-			told = step.Why
+			told = step.Message
 		}
 		w.machine(0).saved = 0
 	}
@@ -242,9 +242,9 @@ func TestARestartOfAnEmptyCacheIsNoLoss(t *testing.T) {
 }
 
 func TestTheHitRatioGate(t *testing.T) {
-	w := newWorld(t, 3, plain())
+	w := newWorld(t, 3, normalised())
 	w.gate = &rollout.Gate{RecoveredPercent: 90, Timeout: 10 * time.Minute}
-	w.want(plain().with(func(s *shape) { s.connections = 2048 }))
+	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
 	expect(t, w.next(), rollout.Replace, 2, "")
 	w.make(w.next())
 	w.settle(10)
@@ -266,11 +266,11 @@ func TestTheHitRatioGate(t *testing.T) {
 		step := w.next()
 		w.now = now
 		if follows := step.Kind == rollout.Replace; follows != test.follows {
-			t.Errorf("%s: the step is %s: %s", name, step.Kind, step.Why)
+			t.Errorf("%s: the step is %s: %s", name, step.Kind, step.Message)
 		}
-		if step.Kind == rollout.Wait && step.Why != "cache-1 follows when the hit ratio of cache-2 is 90 % of that of the "+
+		if step.Kind == rollout.Wait && step.Message != "cache-1 follows when the hit ratio of cache-2 is 90 % of that of the "+
 			"nodes to follow, or when it has been ready for 10m0s" {
-			t.Error(step.Why)
+			t.Error(step.Message)
 		}
 	}
 }

@@ -52,34 +52,34 @@ func TestWhatAWebhookMadeOfAPodStays(t *testing.T) {
 		why     string // All that is said to change.
 		steps   string // Of each pod.
 	}{
-		"memcached's image":                    {mirrored("memcached"), plain(), newAgent, "agentImage (Live)", "Patch, Patch"},
+		"memcached's image":                    {mirrored("memcached"), normalised(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"memcached's image, with warm restart": {mirrored("memcached"), warm(), newAgent, "agentImage (Live)", "Patch, Patch"},
-		"both images":                          {mirrored("memcached", "agent"), plain(), newAgent, "agentImage (Live)", "Patch, Patch"},
+		"both images":                          {mirrored("memcached", "agent"), normalised(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"the agent's image":                    {mirrored("agent"), warm(), func(s *shape) { s.labels = map[string]string{"a": "b"} }, "labels (Live)", "Patch"},
-		"memcached's image, when resized": {mirrored("memcached"), plain(), moreMemory, "arguments.cacheMemory (Live), resources.limits.memory (Live), " +
+		"memcached's image, when resized": {mirrored("memcached"), normalised(), moreMemory, "arguments.cacheMemory (Live), resources.limits.memory (Live), " +
 			"resources.requests.memory (Live)", "Patch, Resize, Patch, Patch"},
 		"the CPU limit": {made(func(_ *corev1.Pod, m *corev1.Container) { (*limits(m))["cpu"] = resource.MustParse("3") }),
-			plain(), newAgent, "agentImage (Live)", "Patch, Patch"},
+			normalised(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"a CPU limit less": {made(func(_ *corev1.Pod, m *corev1.Container) { delete(*limits(m), "cpu") }),
-			plain(), newAgent, "agentImage (Live)", "Patch, Patch"},
+			normalised(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"the CPU request": {made(func(_ *corev1.Pod, m *corev1.Container) { (*requests(m))["cpu"] = resource.MustParse("10m") }),
 			warm(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"the memory limit": {made(func(_ *corev1.Pod, m *corev1.Container) { (*limits(m))["memory"] = resource.MustParse("1Gi") }),
-			plain(), newAgent, "agentImage (Live)", "Patch, Patch"},
+			normalised(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"the CPU limit, when memory is resized": {made(func(_ *corev1.Pod, m *corev1.Container) { (*limits(m))["cpu"] = resource.MustParse("3") }),
-			plain(), moreMemory, "arguments.cacheMemory (Live), resources.limits.memory (Live), resources.requests.memory (Live)",
+			normalised(), moreMemory, "arguments.cacheMemory (Live), resources.limits.memory (Live), resources.requests.memory (Live)",
 			"Patch, Resize, Patch, Patch"},
 		"labels and annotations": {made(func(pod *corev1.Pod, _ *corev1.Container) {
 			pod.Labels["app"], pod.Annotations[agentapi.CacheMemoryAnnotation] = "renamed", "32"
-		}), plain(), newAgent, "agentImage (Live)", "Patch, Patch"},
+		}), normalised(), newAgent, "agentImage (Live)", "Patch, Patch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorldWith(t, 2, test.begin, test.webhook)
 			uids, before := w.uids(), []*corev1.Pod{w.pod(0).DeepCopy(), w.pod(1).DeepCopy()}
 			processes := fmt.Sprint(w.machine(0).process, w.machine(1).process)
 			w.want(test.begin.with(test.change))
-			if step := w.next(); step.Why != "cache-1 is changed in place: "+test.why && step.Why != "cache-1 has the template now: "+test.why {
-				t.Errorf("the step is %s: %s", step.Kind, step.Why)
+			if step := w.next(); step.Message != "cache-1 is changed in place: "+test.why && step.Message != "cache-1 has the template now: "+test.why {
+				t.Errorf("the step is %s: %s", step.Kind, step.Message)
 			}
 			want := strings.ReplaceAll(test.steps+",", ",", " 1,") + " " + strings.TrimSuffix(strings.ReplaceAll(test.steps+",", ",", " 0,"), ",")
 			if got := kinds(w.run(60)); got != want {
@@ -174,23 +174,23 @@ func TestASpecThatChangesOnTheWayBehindAWebhook(t *testing.T) {
 			pod.Spec.Containers[0].Resources.Limits["cpu"] = resource.MustParse("3")
 		}
 	}
-	bad := plain().with(func(s *shape) { s.agent = "agent:bad" })
-	large := plain().with(func(s *shape) { s.agent, s.memory = "agent:2", 4096 })
+	bad := normalised().with(func(s *shape) { s.agent = "agent:bad" })
+	large := normalised().with(func(s *shape) { s.agent, s.memory = "agent:2", 4096 })
 	for name, test := range map[string]struct {
 		first shape
 		turns int
 		then  shape
 	}{
-		"an agent that cannot be pulled is mended":   {bad, 8, plain().with(newAgent)},
-		"an agent that cannot be pulled is reverted": {bad, 8, plain()},
-		"an agent that cannot be pulled, and memory": {bad, 8, plain().with(func(s *shape) { s.agent, s.memory = "agent:2", 128 })},
-		"a label follows the same image": {plain().with(newAgent), 2,
-			plain().with(func(s *shape) { s.agent, s.labels = "agent:2", map[string]string{"a": "b"} })},
-		"a resize that is refused is made less": {large, 8, plain().with(func(s *shape) { s.agent, s.memory = "agent:2", 128 })},
-		"a resize that is refused is reverted":  {large, 8, plain()},
+		"an agent that cannot be pulled is mended":   {bad, 8, normalised().with(newAgent)},
+		"an agent that cannot be pulled is reverted": {bad, 8, normalised()},
+		"an agent that cannot be pulled, and memory": {bad, 8, normalised().with(func(s *shape) { s.agent, s.memory = "agent:2", 128 })},
+		"a label follows the same image": {normalised().with(newAgent), 2,
+			normalised().with(func(s *shape) { s.agent, s.labels = "agent:2", map[string]string{"a": "b"} })},
+		"a resize that is refused is made less": {large, 8, normalised().with(func(s *shape) { s.agent, s.memory = "agent:2", 128 })},
+		"a resize that is refused is reverted":  {large, 8, normalised()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorldWith(t, 2, plain(), cpu)
+			w := newWorldWith(t, 2, normalised(), cpu)
 			uids, processes := w.uids(), fmt.Sprint(w.machine(0).process, w.machine(1).process)
 			if test.first.memory > 1024 {
 				w.machine(1).refuses = corev1.PodReasonInfeasible
@@ -233,7 +233,7 @@ func TestAVersionThatIsNamedLater(t *testing.T) {
 
 // Where nothing tells what a pod was given, what it has itself counts.
 func TestAPodOfWhichNothingIsKnown(t *testing.T) {
-	w := newWorld(t, 1, plain())
+	w := newWorld(t, 1, normalised())
 	pod := w.pod(0)
 	pod.Annotations[rollout.UpdateAnnotation] = "yes"
 	pod.Spec.Containers[1].Image = "agent:9"

@@ -14,7 +14,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
-// Situation is everything a step is decided from.
+// Input is everything a step is decided from.
 type Input struct {
 	// StatefulSet has the template that is wanted.
 	StatefulSet *appsv1.StatefulSet
@@ -81,8 +81,8 @@ type Step struct {
 	// Class is what a Patch, Resize or Replace does to the items of the pod.
 	Class diff.Class
 
-	// Why says in words what is done, or what is waited for.
-	Why string
+	// Message says in words what is done, or what is waited for.
+	Message string
 
 	// After is when to look again, if nothing that is watched changes before: no watch tells what an agent says. It is 0
 	// for None.
@@ -92,8 +92,8 @@ type Step struct {
 	// it is not: since when it is missing is told nowhere, and why it cannot be created, rollout.Refusal says.
 	Stuck bool
 
-	// Content is the strategic merge patch of a Patch or Resize. It applies only to the pod as it was seen.
-	Content []byte
+	// Patch is the strategic merge patch of a Patch or Resize. It applies only to the pod as it was seen.
+	Patch []byte
 
 	// Unready is on for a Replace of a pod that is not ready, which no PodDisruptionBudget needs to allow: one that serves
 	// nobody, or that limps.
@@ -102,11 +102,11 @@ type Step struct {
 
 // Progress tells how far the rollout is. step is what Next returned, or what became of it.
 func (s Input) Progress(step Step) workload.Progress {
-	progress := workload.Progress{Why: step.Why, Stuck: step.Stuck}
+	progress := workload.Progress{Message: step.Message, Stuck: step.Stuck}
 	if step.Pod != nil {
 		progress.Pod = step.Pod.Name
 	}
-	for _, n := range s.nodes() {
+	for _, n := range s.members() {
 		if n.done(s.StatefulSet.Status.UpdateRevision) {
 			progress.Updated++
 		}
@@ -124,15 +124,15 @@ const later = 10 * time.Second
 func Next(s Input) (Step, error) {
 	set := s.StatefulSet
 	if set.Status.ObservedGeneration < set.Generation || set.Status.UpdateRevision == "" {
-		return Step{Kind: Wait, Why: "Kubernetes has yet to act on the newest change", After: soon}, nil
+		return Step{Kind: Wait, Message: "Kubernetes has yet to act on the newest change", After: soon}, nil
 	}
-	if there := s.nodes(); s.Progress(Step{}).Updated == int32(len(there)) {
+	if there := s.members(); s.Progress(Step{}).Updated == int32(len(there)) {
 		if step, waits := s.missing(there); waits {
 			return step, nil
 		}
 		return Step{Kind: None}, nil
 	}
-	r, err := newRollout(s)
+	r, err := newPlanner(s)
 	if err != nil {
 		return Step{}, fmt.Errorf("the pod template of StatefulSet %s/%s: %w", set.Namespace, set.Name, err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // account returns that of two pods, so many of which are of the newest template.
 func account(updated int32) *workload.Status {
-	return &workload.Status{Wanted: 2, Seen: true, Replicas: 2, Ready: 2, Updated: updated}
+	return &workload.Status{Wanted: 2, Observed: true, Replicas: 2, Ready: 2, Updated: updated}
 }
 
 func paused(account *workload.Status) *workload.Status {
@@ -38,58 +38,58 @@ func TestWhatAPassSaysAboutTheWork(t *testing.T) {
 		want string
 	}{
 		"the operator wants another template": {
-			Reconcile{CarriedOver: true, Changes: updated, Rollout: account(0)}, begins,
+			Reconcile{SpecApplied: true, Changes: updated, Rollout: account(0)}, begins,
 		},
 		"the operator has given up a field, which is not named": {
-			Reconcile{CarriedOver: true, Changes: change(apply.Updated, "Deployment", "metadata.annotations.hash"), Rollout: account(0)}, begins,
+			Reconcile{SpecApplied: true, Changes: change(apply.Updated, "Deployment", "metadata.annotations.hash"), Rollout: account(0)}, begins,
 		},
 		"the operator puts a template back": {
-			Reconcile{CarriedOver: true, Changes: change(apply.Repaired, "Deployment", imagePath), Rollout: account(0)}, begins,
+			Reconcile{SpecApplied: true, Changes: change(apply.Repaired, "Deployment", imagePath), Rollout: account(0)}, begins,
 		},
 		"the operator puts the number of pods back": {
-			Reconcile{CarriedOver: true, Changes: change(apply.Repaired, "Deployment", "spec.replicas"), Rollout: account(0)}, goesOn,
+			Reconcile{SpecApplied: true, Changes: change(apply.Repaired, "Deployment", "spec.replicas"), Rollout: account(0)}, goesOn,
 		},
 		"the user wants something else": {
 			Reconcile{Changes: updated, Rollout: account(0)}, goesOn,
 		},
 		"a Deployment is made": {
-			Reconcile{CarriedOver: true, Changes: change(apply.Created, "Deployment"), Rollout: account(0)}, goesOn,
+			Reconcile{SpecApplied: true, Changes: change(apply.Created, "Deployment"), Rollout: account(0)}, goesOn,
 		},
 		"another kind of object is changed": {
-			Reconcile{CarriedOver: true, Changes: change(apply.Updated, "Service", "spec.ports"), Rollout: account(0)}, goesOn,
+			Reconcile{SpecApplied: true, Changes: change(apply.Updated, "Service", "spec.ports"), Rollout: account(0)}, goesOn,
 		},
 		"nothing is changed in mid-rollout": {
-			Reconcile{CarriedOver: true, Rollout: account(1)}, goesOn,
+			Reconcile{SpecApplied: true, Rollout: account(1)}, goesOn,
 		},
 		"the rollout has ended": {
-			Reconcile{CarriedOver: true, Rollout: account(2)}, ends,
+			Reconcile{SpecApplied: true, Rollout: account(2)}, ends,
 		},
 		"there is no Deployment": {
-			Reconcile{CarriedOver: true}, ends,
+			Reconcile{SpecApplied: true}, ends,
 		},
 		"somebody has paused the Deployment": {
-			Reconcile{CarriedOver: true, Rollout: paused(account(1))}, ends,
+			Reconcile{SpecApplied: true, Rollout: paused(account(1))}, ends,
 		},
 		"pods fail in mid-rollout": {
-			Reconcile{CarriedOver: true, Rollout: account(1), Degraded: true}, ends,
+			Reconcile{SpecApplied: true, Rollout: account(1), Degraded: true}, ends,
 		},
 		"pods fail when the template changes": {
-			Reconcile{CarriedOver: true, Changes: updated, Rollout: account(0), Degraded: true}, ends,
+			Reconcile{SpecApplied: true, Changes: updated, Rollout: account(0), Degraded: true}, ends,
 		},
 		"the user has to act": {
-			Reconcile{CarriedOver: true, Rollout: account(1), Degraded: true, Err: reconcileerror.Terminal("NameConflict", errors.New("taken"))}, ends,
+			Reconcile{SpecApplied: true, Rollout: account(1), Degraded: true, Err: reconcileerror.Terminal("NameConflict", errors.New("taken"))}, ends,
 		},
 		"an object is refused": {
-			Reconcile{CarriedOver: true, Rollout: account(1), Degraded: true, Err: reconcileerror.Waiting("Rejected", time.Minute, errors.New("no"))}, ends,
+			Reconcile{SpecApplied: true, Rollout: account(1), Degraded: true, Err: reconcileerror.Waiting("Rejected", time.Minute, errors.New("no"))}, ends,
 		},
 		"the template is changed and then the API server fails": {
-			Reconcile{CarriedOver: true, Changes: updated, Rollout: account(0), Degraded: true, Err: errors.New("reset")}, begins,
+			Reconcile{SpecApplied: true, Changes: updated, Rollout: account(0), Degraded: true, Err: errors.New("reset")}, begins,
 		},
 		"the API server fails in mid-rollout": {
-			Reconcile{CarriedOver: true, Degraded: true, Err: errors.New("reset")}, goesOn,
+			Reconcile{SpecApplied: true, Degraded: true, Err: errors.New("reset")}, goesOn,
 		},
 		"old copies are seen": {
-			Reconcile{CarriedOver: true, Rollout: account(2), Err: reconcileerror.Stale(errors.New("old"))}, goesOn,
+			Reconcile{SpecApplied: true, Rollout: account(2), Err: reconcileerror.Stale(errors.New("old"))}, goesOn,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

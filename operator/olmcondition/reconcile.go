@@ -9,14 +9,14 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// Pass is what one reconcile of an object tells about a rollout of its pods.
+// Reconcile is what one reconcile of an object tells about a rollout of its pods.
 type Reconcile struct {
 	// Object is the object that was reconciled.
 	Object Object
 
-	// CarriedOver tells whether the object's spec had been carried over before this pass began. Then what was changed in
+	// SpecApplied tells whether the object's spec had been carried over before this pass began. Then what was changed in
 	// this pass was changed because of the operator, and not because the user wants something else.
-	CarriedOver bool
+	SpecApplied bool
 
 	// Changes are the writes of this pass.
 	Changes []apply.Change
@@ -31,15 +31,15 @@ type Reconcile struct {
 	Err error
 }
 
-// Passed takes note of a pass: it begins work when the operator itself has changed the template of the pods, and ends it
+// Reconciled takes note of a pass: it begins work when the operator itself has changed the template of the pods, and ends it
 // when the rollout has. It ends as well when the rollout is not the operator's to finish: pods that fail, a Deployment
 // that somebody has paused or taken. What users have to mend never keeps them from an upgrade, which may be what mends
 // it.
 func (t *Tracker) Reconciled(pass Reconcile) {
 	switch account := pass.Rollout; {
-	case conclusive(pass.Err) && (pass.Degraded || account == nil || account.Paused || account.Settled()):
+	case conclusive(pass.Err) && (pass.Degraded || account == nil || account.Paused || account.Complete()):
 		t.End(pass.Object)
-	case pass.CarriedOver && slices.ContainsFunc(pass.Changes, startsRollout):
+	case pass.SpecApplied && slices.ContainsFunc(pass.Changes, startsRollout):
 		t.Begin(Work{Object: pass.Object, Reason: ReasonRolloutInProgress})
 	}
 }

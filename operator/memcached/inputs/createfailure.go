@@ -12,10 +12,10 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// Refusal returns why pods that a StatefulSet lacks cannot be created, empty if it lacks none or nobody has said why.
+// CreateFailure returns why pods that a StatefulSet lacks cannot be created, empty if it lacks none or nobody has said why.
 // Unlike that of a Deployment, its status does not say it: only events do. They are read live, and only while pods are
 // missing: to watch them, all events of the cluster would have to be held.
-func (m *Reader) Refusal(ctx context.Context, set *appsv1.StatefulSet, now time.Time) (string, error) {
+func (m *Reader) CreateFailure(ctx context.Context, set *appsv1.StatefulSet, now time.Time) (string, error) {
 	if account := workload.OfStatefulSet(set); account == nil || account.Replicas >= account.Wanted {
 		return "", nil
 	}
@@ -24,5 +24,5 @@ func (m *Reader) Refusal(ctx context.Context, set *appsv1.StatefulSet, now time.
 	if err := m.Live.List(ctx, found, client.InNamespace(set.Namespace), about); err != nil {
 		return "", fmt.Errorf("list the events about StatefulSet %s/%s: %w", set.Namespace, set.Name, err)
 	}
-	return workload.Refusal(found.Items, now), nil
+	return workload.CreateFailure(found.Items, now), nil
 }

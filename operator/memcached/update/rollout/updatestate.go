@@ -12,8 +12,8 @@ import (
 // UpdateAnnotation is on a pod that is being changed in place. Whoever takes it away declares the pod to be done.
 const UpdateAnnotation = "cache.example.com/update"
 
-// mark is what UpdateAnnotation holds, in JSON. Its names are on running pods when the operator is upgraded, so they stay.
-type mark struct {
+// updateState is what UpdateAnnotation holds, in JSON. Its names are on running pods when the operator is upgraded, so they stay.
+type updateState struct {
 	// Revision is what the pod is being brought to.
 	Revision string `json:"revision"`
 
@@ -47,20 +47,20 @@ type mark struct {
 	Process int64 `json:"process,omitempty"`
 }
 
-// markOf reads the mark of a pod. One that cannot be read is that of no revision, and so gets replaced.
-func markOf(pod *corev1.Pod) *mark {
+// updateStateOf reads the mark of a pod. One that cannot be read is that of no revision, and so gets replaced.
+func updateStateOf(pod *corev1.Pod) *updateState {
 	text, found := pod.Annotations[UpdateAnnotation]
 	if !found {
 		return nil
 	}
-	m := &mark{}
+	m := &updateState{}
 	if json.Unmarshal([]byte(text), m) != nil {
-		return &mark{}
+		return &updateState{}
 	}
 	return m
 }
 
-func (m mark) text() (string, error) {
+func (m updateState) text() (string, error) {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return "", fmt.Errorf("encode the annotation %s: %w", UpdateAnnotation, err)
@@ -69,37 +69,37 @@ func (m mark) text() (string, error) {
 }
 
 // given returns the revision that the pod got its images, labels and annotations from, empty if that is not known.
-func (n *node) given() string {
+func (n *member) given() string {
 	switch {
-	case n.mark == nil:
+	case n.update == nil:
 		return n.revision()
-	case n.mark.Patched:
-		return n.mark.Revision
+	case n.update.Patched:
+		return n.update.Revision
 	}
-	return n.mark.Given
+	return n.update.Given
 }
 
 // sizes returns the revisions of which one gave the pod its CPU and memory. A resize cannot be noted in the same step as it is
 // made, so all that the pod was on its way to count. A mark that cannot be read is that of a revision that does not exist.
-func (n *node) sizes() []string {
+func (n *member) sizes() []string {
 	switch {
-	case n.mark == nil:
+	case n.update == nil:
 		return []string{n.revision()}
-	case slices.Contains(n.mark.Sizes, n.mark.Revision):
-		return n.mark.Sizes
+	case slices.Contains(n.update.Sizes, n.update.Revision):
+		return n.update.Sizes
 	}
-	return append(slices.Clone(n.mark.Sizes), n.mark.Revision)
+	return append(slices.Clone(n.update.Sizes), n.update.Revision)
 }
 
 // awaited returns the container of a restart that has been asked for and not begun yet, empty if there is none. A container
 // that has ended counts as restarted: whatever follows it has the image that the pod has then.
-func (n *node) awaited() string {
-	if n.mark == nil {
+func (n *member) awaited() string {
+	if n.update == nil {
 		return ""
 	}
-	for _, container := range sortedKeys(n.mark.Restarts) {
+	for _, container := range sortedKeys(n.update.Restarts) {
 		status := n.container(container)
-		if status.ContainerID == n.mark.Restarts[container] && status.State.Running != nil {
+		if status.ContainerID == n.update.Restarts[container] && status.State.Running != nil {
 			return container
 		}
 	}
@@ -108,9 +108,9 @@ func (n *node) awaited() string {
 
 // unfinished returns the container of a restart that has been asked for and that no other has followed, empty if there is
 // none.
-func (n *node) unfinished() string {
-	for _, container := range sortedKeys(n.mark.Restarts) {
-		if n.container(container).ContainerID == n.mark.Restarts[container] {
+func (n *member) unfinished() string {
+	for _, container := range sortedKeys(n.update.Restarts) {
+		if n.container(container).ContainerID == n.update.Restarts[container] {
 			return container
 		}
 	}

@@ -7,15 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// refusalAge is for how long the last word about new pods counts. The StatefulSet controller tries again after 1000
+// failureAge is for how long the last word about new pods counts. The StatefulSet controller tries again after 1000
 // seconds at the latest, and tells of it each time, or once in five minutes when it has told much already: the last
 // word about a refusal that lasts is never older.
-const refusalAge = 20 * time.Minute
+const failureAge = 20 * time.Minute
 
-// Refusal returns why the StatefulSet controller could not create a pod when it last tried, empty if it could or has
+// CreateFailure returns why the StatefulSet controller could not create a pod when it last tried, empty if it could or has
 // not tried of late. events are those about one StatefulSet, of any reason. They outlive by an hour what they tell of,
 // so a refusal ends with the first pod that is created after it: an old one must not come back when a pod is replaced.
-func Refusal(events []corev1.Event, now time.Time) string {
+func CreateFailure(events []corev1.Event, now time.Time) string {
 	var refused, created *corev1.Event
 	for i := range events {
 		switch event := &events[i]; event.Reason {
@@ -25,7 +25,7 @@ func Refusal(events []corev1.Event, now time.Time) string {
 			created = newer(created, event)
 		}
 	}
-	if refused == nil || now.Sub(toldAt(refused)) > refusalAge ||
+	if refused == nil || now.Sub(toldAt(refused)) > failureAge ||
 		created != nil && toldAt(created).After(toldAt(refused)) {
 		return ""
 	}

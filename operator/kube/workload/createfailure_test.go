@@ -40,7 +40,7 @@ func TestARefusalIsThatOfNow(t *testing.T) {
 		"another failure":                     {list(told("FailedDelete", "denied", 60)), ""},
 		"one of the newer API, repeated":      {list(newAPI), "quota"},
 	} {
-		if got := workload.Refusal(test.events, now); got != test.want {
+		if got := workload.CreateFailure(test.events, now); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}

@@ -10,41 +10,41 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
-// runner is one of the two kinds that can run the nodes.
-type runner struct {
+// workload is one of the two kinds that can run the nodes.
+type workload struct {
 	kind    schema.GroupVersionKind
 	running *inputs.Workload
 	make    func(inputs.Inputs, pending.Given) (owned.Configuration, error)
 }
 
-// runners returns the kind that the spec asks for, and the other one.
-func runners(in inputs.Inputs) (wanted, other runner) {
-	wanted = runner{kind: deploymentKind, running: given(in), make: deployment}
-	other = runner{kind: statefulSetKind, running: in.StatefulSet, make: statefulSet}
+// workloads returns the kind that the spec asks for, and the other one.
+func workloads(in inputs.Inputs) (wanted, other workload) {
+	wanted = workload{kind: deploymentKind, running: given(in), make: deployment}
+	other = workload{kind: statefulSetKind, running: in.StatefulSet, make: statefulSet}
 	if in.Memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet {
 		return other, wanted
 	}
 	return wanted, other
 }
 
-// planNodes returns what runs the nodes. When the user changes the kind, the old one runs on until the new one is ready.
-func planNodes(in inputs.Inputs) (Plan, error) {
+// planWorkload returns what runs the nodes. When the user changes the kind, the old one runs on until the new one is ready.
+func planWorkload(in inputs.Inputs) (Plan, error) {
 	var plan Plan
-	wanted, other := runners(in)
+	wanted, other := workloads(in)
 	answer, err := decide(in, wanted.running)
 	if err != nil && wanted.running != nil {
-		answer = goOn(in, wanted.running)
+		answer = keep(in, wanted.running)
 	}
 	plan.Pending = answer.Pending
-	if answer.Running.Template != nil {
-		configuration, makeErr := wanted.make(in, answer.Running)
+	if answer.Given.Template != nil {
+		configuration, makeErr := wanted.make(in, answer.Given)
 		if makeErr != nil {
 			return plan, makeErr
 		}
 		plan.Present = append(plan.Present, configuration)
 	}
 	switch {
-	case other.running == nil || err == nil && wanted.running != nil && wanted.running.Settled:
+	case other.running == nil || err == nil && wanted.running != nil && wanted.running.Complete:
 		plan.Absent = append(plan.Absent, named(in, other.kind))
 	default:
 		plan.Kept = append(plan.Kept, named(in, other.kind))
@@ -53,37 +53,37 @@ func planNodes(in inputs.Inputs) (Plan, error) {
 }
 
 // decide chooses the template of the nodes.
-func decide(in inputs.Inputs, running *inputs.Workload) (pending.Answer, error) {
+func decide(in inputs.Inputs, running *inputs.Workload) (pending.Decision, error) {
 	if err := checkCombination(in.Memcached.Spec); err != nil {
-		return pending.Answer{}, err
+		return pending.Decision{}, err
 	}
 	if err := checkSecrets(in); err != nil {
-		return pending.Answer{}, err
+		return pending.Decision{}, err
 	}
-	return pending.Decide(question(in, in.Memcached.Spec, running))
+	return pending.Decide(input(in, in.Memcached.Spec, running))
 }
 
-// goOn leaves the nodes as they are. What has waited before waits on.
-func goOn(in inputs.Inputs, running *inputs.Workload) pending.Answer {
+// keep leaves the nodes as they are. What has waited before waits on.
+func keep(in inputs.Inputs, running *inputs.Workload) pending.Decision {
 	spec := running.Spec
 	spec.Updates = in.Memcached.Spec.Updates
-	answer, err := pending.Decide(question(in, spec, running))
+	answer, err := pending.Decide(input(in, spec, running))
 	if err != nil {
 		answer.Pending = nil // Nobody can tell what would wait.
 	}
-	answer.Running = pending.Given{Template: running.Template, Spec: running.Spec}
+	answer.Given = pending.Given{Template: running.Template, Spec: running.Spec}
 	return answer
 }
 
-func question(in inputs.Inputs, spec v1alpha1.MemcachedSpec, running *inputs.Workload) pending.Question {
-	question := pending.Question{
+func input(in inputs.Inputs, spec v1alpha1.MemcachedSpec, running *inputs.Workload) pending.Input {
+	question := pending.Input{
 		Spec:     spec,
 		Features: in.Features,
 		Version:  in.Images.VersionOf,
 		Render:   func(spec v1alpha1.MemcachedSpec) (*pending.Template, error) { return render(in, spec) },
 	}
 	if running != nil {
-		question.Running = &pending.Given{Template: running.Template, Spec: running.Spec}
+		question.Given = &pending.Given{Template: running.Template, Spec: running.Spec}
 	}
 	return question
 }
