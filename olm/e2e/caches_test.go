@@ -4,6 +4,7 @@ package e2e
 
 import (
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/memcached/args"
 
 	"bufio"
 	"context"
@@ -24,11 +25,10 @@ import (
 
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 )
 
 // Ports of the pods of a cache.
-const memcachedPort, metricsPort = pod.Port, agentapi.MetricsPort
+const memcachedPort, metricsPort = args.Port, agentapi.MetricsPort
 
 // ofCache selects the pods of a cache.
 func ofCache(key types.NamespacedName) []client.ListOption {

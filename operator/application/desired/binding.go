@@ -7,8 +7,8 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired"
-	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 func bindingVariables(application *v1alpha1.Application) []*corev1ac.EnvVarApplyConfiguration {
 	var servers []string
 	for _, cache := range application.Spec.Caches {
-		servers = append(servers, fmt.Sprintf("%s:%d", desired.Host(application.Namespace, cache.Name), pod.Port))
+		servers = append(servers, fmt.Sprintf("%s:%d", desired.Host(application.Namespace, cache.Name), args.Port))
 	}
 	if len(servers) == 0 {
 		return nil

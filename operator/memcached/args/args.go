@@ -1,127 +1,35 @@
+// Package args is memcached's command line: the type Arguments, Format to write it and Parse to read it, and memcached's own
+// defaults. It knows nothing of caches: which arguments a cache gets is decided in desired/pod.
 package args
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// defaultArguments are memcached's own.
-func defaultArguments() Arguments {
-	return Arguments{
-		CacheMemory:    64,
-		MaxConnections: 1024,
-		MaxItemSize:    1 << 20,
-		Threads:        4,
-		Port:           11211,
-		MinItemSpace:   48,
-		GrowthFactor:   "1.25",
-	}
-}
+// Port is the TCP port on which memcached listens (-p): memcached's own default.
+const Port = 11211
 
-// Parse reads memcached's arguments. The error names the first one that cannot be understood.
-func Parse(arguments []string) (Arguments, error) {
-	a := defaultArguments()
-	options, err := Options(arguments)
-	if err != nil {
-		return a, err
-	}
-	for _, option := range options {
-		if err := a.set(option); err != nil {
-			return a, fmt.Errorf("memcached's argument %s: %w", option.Name, err)
-		}
-	}
-	slices.Sort(a.SlabOptions)
-	slices.Sort(a.TLSOptions)
-	return a, nil
-}
+// What memcached takes where an option is missing, in 1.6.18 to 1.6.45.
+const (
+	// DefaultCacheMemory is that of -m, in MiB.
+	DefaultCacheMemory = 64
 
-// setters are the options with a value that have a field.
-var setters = map[string]func(*Arguments, string) error{
-	"-m": func(a *Arguments, v string) (err error) { a.CacheMemory, err = whole(v); return err },
-	"-c": func(a *Arguments, v string) (err error) { a.MaxConnections, err = small(v); return err },
-	"-t": func(a *Arguments, v string) (err error) { a.Threads, err = small(v); return err },
-	"-p": func(a *Arguments, v string) (err error) { a.Port, err = small(v); return err },
-	"-n": func(a *Arguments, v string) (err error) { a.MinItemSpace, err = small(v); return err },
-	"-I": func(a *Arguments, v string) (err error) { a.MaxItemSize, err = size(v); return err },
-	"-f": func(a *Arguments, v string) error { a.GrowthFactor = v; return nil },
-	"-e": func(a *Arguments, v string) error { a.MemoryFile = v; return nil },
-	"-Y": func(a *Arguments, v string) error { a.AuthFile = v; return nil },
-	"-o": func(a *Arguments, v string) error { a.extended(v); return nil },
-}
+	// DefaultMaxConnections is that of -c.
+	DefaultMaxConnections = 1024
 
-// set takes over one option; those without a field are kept by their short names.
-func (a *Arguments) set(option Option) error {
-	setter, known := setters[option.Name]
-	switch {
-	case option.Name == "-C":
-		a.NoCAS = true
-	case option.Name == "-Z":
-		a.TLS = true
-	case known && option.Value == "":
-		return errors.New("it has no value")
-	case known:
-		return setter(a, option.Value)
-	default:
-		a.Other = append(a.Other, option.Name)
-		if option.Value != "" {
-			a.Other = append(a.Other, option.Value)
-		}
-	}
-	return nil
-}
+	// DefaultMaxItemSize is that of -I, in bytes.
+	DefaultMaxItemSize = 1 << 20
 
-// extended sorts the options of -o into those that lay out the memory, those of TLS, and others.
-func (a *Arguments) extended(value string) {
-	for option := range strings.SplitSeq(value, ",") {
-		switch {
-		case strings.HasPrefix(option, "slab_"), strings.HasPrefix(option, "no_slab_"):
-			a.SlabOptions = append(a.SlabOptions, option)
-		case strings.HasPrefix(option, "ssl_"):
-			a.TLSOptions = append(a.TLSOptions, option)
-		default:
-			a.Other = append(a.Other, "-o", option)
-		}
-	}
-}
+	// DefaultThreads is that of -t.
+	DefaultThreads = 4
 
-func whole(value string) (int64, error) {
-	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a whole number", value)
-	}
-	return n, nil
-}
+	defaultMinItemSpace = 48
+	defaultGrowthFactor = "1.25"
+)
 
-func small(value string) (int32, error) {
-	n, err := strconv.ParseInt(value, 10, 32)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a whole number, or too large", value)
-	}
-	return int32(n), nil
-}
-
-// size reads bytes, with the suffix k or m for KiB and MiB.
-func size(value string) (int64, error) {
-	digits, factor := value, int64(1)
-	if value != "" {
-		switch last := value[len(value)-1]; last {
-		case 'k', 'K':
-			digits, factor = value[:len(value)-1], 1<<10
-		case 'm', 'M':
-			digits, factor = value[:len(value)-1], 1<<20
-		}
-	}
-	n, err := whole(digits)
-	if err != nil || n > 1<<40 {
-		return 0, fmt.Errorf("%q is not a size in bytes, nor one with k or m", value)
-	}
-	return n * factor, nil
-}
-
-// Arguments are memcached's. What is not given has memcached's own default.
+// Arguments is a command line of memcached. Parse gives an option that is missing memcached's default.
 type Arguments struct {
 	// CacheMemory is -m, in MiB.
 	CacheMemory int64
@@ -153,7 +61,49 @@ type Arguments struct {
 	Other []string
 }
 
-// SameLayout tells whether memcached with one of them takes over the items of the other.
+// Default returns memcached's own defaults.
+func Default() Arguments {
+	return Arguments{
+		CacheMemory:    DefaultCacheMemory,
+		MaxConnections: DefaultMaxConnections,
+		MaxItemSize:    DefaultMaxItemSize,
+		Threads:        DefaultThreads,
+		Port:           Port,
+		MinItemSpace:   defaultMinItemSpace,
+		GrowthFactor:   defaultGrowthFactor,
+	}
+}
+
+// Format returns the words of the command line. Port, memory and connections are always there, because the first release
+// wrote them; any other option only where it differs from memcached's default. An option and its value are two words:
+// memcached exits on "-m=64". The text is part of pod templates, so the order never changes.
+func (a Arguments) Format() []string {
+	words := []string{"-p", number(a.Port), "-m", number(a.CacheMemory), "-c", number(a.MaxConnections)}
+	for _, option := range []struct {
+		given bool
+		words []string
+	}{
+		{a.MaxItemSize != DefaultMaxItemSize, []string{"-I", number(a.MaxItemSize)}},
+		{a.Threads != DefaultThreads, []string{"-t", number(a.Threads)}},
+		{a.MinItemSpace != defaultMinItemSpace, []string{"-n", number(a.MinItemSpace)}},
+		{a.GrowthFactor != defaultGrowthFactor, []string{"-f", a.GrowthFactor}},
+		{a.NoCAS, []string{"-C"}},
+		{a.MemoryFile != "", []string{"-e", a.MemoryFile}},
+		{a.AuthFile != "", []string{"-Y", a.AuthFile}},
+		{a.TLS, []string{"-Z"}},
+		{len(a.TLSOptions) > 0, []string{"-o", strings.Join(a.TLSOptions, ",")}},
+		{len(a.SlabOptions) > 0, []string{"-o", strings.Join(a.SlabOptions, ",")}},
+	} {
+		if option.given {
+			words = append(words, option.words...)
+		}
+	}
+	return append(words, a.Other...)
+}
+
+func number[T int32 | int64](n T) string { return strconv.FormatInt(int64(n), 10) }
+
+// SameLayout tells whether memcached started with b finds the items that memcached started with a left in its memory file.
 func (a Arguments) SameLayout(b Arguments) bool {
 	return a.CacheMemory == b.CacheMemory && a.MaxItemSize == b.MaxItemSize && a.MinItemSpace == b.MinItemSpace &&
 		a.GrowthFactor == b.GrowthFactor && a.NoCAS == b.NoCAS && slices.Equal(a.SlabOptions, b.SlabOptions)

@@ -1,6 +1,7 @@
 package args_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,5 +70,47 @@ func TestParseArgumentsRefuses(t *testing.T) {
 		if got, err := args.Parse(arguments); err == nil || err.Error() != want {
 			t.Errorf("%q gives %+v and %v, want %s", arguments, got, err, want)
 		}
+	}
+}
+
+// What Format writes, Parse reads, whatever the arguments are.
+func TestParseReadsWhatFormatWrites(t *testing.T) {
+	for range 1000 {
+		want := randomArguments()
+		got, err := args.Parse(want.Format())
+		if difference := cmp.Diff(want, got); difference != "" || err != nil {
+			t.Fatalf("%q is read as something else: %v (-want +got):\n%s", want.Format(), err, difference)
+		}
+	}
+}
+
+func randomArguments() args.Arguments {
+	a := args.Default()
+	for _, change := range []func(){
+		func() { a.CacheMemory, a.Port = rand.Int64N(1<<20), rand.Int32N(1<<16) },
+		func() { a.MaxConnections, a.Threads = rand.Int32N(1<<20), rand.Int32N(64) },
+		func() { a.MaxItemSize, a.MinItemSpace = rand.Int64N(1<<30), rand.Int32N(1<<10) },
+		func() { a.GrowthFactor, a.NoCAS = "1.5", true },
+		func() { a.MemoryFile, a.AuthFile = "/cache/memory", "/users/file" },
+		func() { a.TLS, a.TLSOptions = true, []string{"ssl_chain_cert=c", "ssl_key=k"} },
+		func() { a.SlabOptions = []string{"no_slab_reassign", "slab_chunk_max=16"} },
+		func() { a.Other = []string{"-v", "-R", "100", "-o", "modern"} },
+	} {
+		if rand.IntN(2) == 0 {
+			change()
+		}
+	}
+	return a
+}
+
+// The order is part of released pod templates.
+func TestFormatKeepsTheOrderOfReleases(t *testing.T) {
+	a := args.Default()
+	a.CacheMemory, a.MaxConnections, a.MaxItemSize, a.Threads = 100, 2000, 2<<20, 8
+	a.MemoryFile, a.AuthFile, a.TLS, a.TLSOptions = "/cache/memory", "/users/file", true, []string{"ssl_key=k", "ssl_ca_cert=c"}
+	want := []string{"-p", "11211", "-m", "100", "-c", "2000", "-I", "2097152", "-t", "8", "-e", "/cache/memory", "-Y", "/users/file",
+		"-Z", "-o", "ssl_key=k,ssl_ca_cert=c"}
+	if difference := cmp.Diff(want, a.Format()); difference != "" {
+		t.Errorf("the command line differs (-want +got):\n%s", difference)
 	}
 }

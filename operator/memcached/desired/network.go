@@ -10,7 +10,7 @@ import (
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
-	"github.com/example/memcached-operator/operator/memcached/desired/pod"
+	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
@@ -18,7 +18,7 @@ import (
 // namespaces that are not known here, and no item shows in them. Probes come from the machine, which policies let through.
 func networkPolicy(in inputs.Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	memcached, id := in.Memcached, Identity(in.Memcached)
-	clients := networkingv1ac.NetworkPolicyIngressRule().WithPorts(port(pod.Port))
+	clients := networkingv1ac.NetworkPolicyIngressRule().WithPorts(port(args.Port))
 	for _, client := range memcached.Spec.NetworkPolicy.Clients {
 		clients.WithFrom(owned.Convert[networkingv1ac.NetworkPolicyPeerApplyConfiguration](client))
 	}

@@ -8,7 +8,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
-	"github.com/example/memcached-operator/operator/memcached/desired/pod"
+	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
@@ -24,7 +24,7 @@ const (
 // not be compared.
 func binding(in inputs.Inputs) *corev1ac.SecretApplyConfiguration {
 	memcached := in.Memcached
-	host, port := Host(memcached.Namespace, memcached.Name), strconv.Itoa(pod.Port)
+	host, port := Host(memcached.Namespace, memcached.Name), strconv.Itoa(args.Port)
 	return corev1ac.Secret(BindingName(memcached.Name), memcached.Namespace).
 		WithLabels(Identity(memcached).Labels()).
 		WithOwnerReferences(owner(memcached)).

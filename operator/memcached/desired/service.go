@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
@@ -57,7 +58,7 @@ func service(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
 func memcachedPort() *corev1ac.ServicePortApplyConfiguration {
 	return corev1ac.ServicePort().
 		WithName(pod.PortName).
-		WithPort(pod.Port).
+		WithPort(args.Port).
 		WithTargetPort(intstr.FromString(pod.PortName)).
 		WithProtocol(corev1.ProtocolTCP)
 }

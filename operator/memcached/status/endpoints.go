@@ -13,6 +13,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/conditions"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/kube/workload"
+	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -59,7 +60,7 @@ func inStatefulSet(pod *corev1.Pod) bool {
 }
 
 func endpoint(in inputs.Inputs, seen Runtime, node *corev1.Pod) v1alpha1.MemcachedEndpoint {
-	endpoint := v1alpha1.MemcachedEndpoint{Pod: node.Name, IP: node.Status.PodIP, Port: pod.Port, Ready: pods.Ready(node)}
+	endpoint := v1alpha1.MemcachedEndpoint{Pod: node.Name, IP: node.Status.PodIP, Port: args.Port, Ready: pods.Ready(node)}
 	if inStatefulSet(node) {
 		endpoint.Host = node.Name + "." + desired.Host(in.Memcached.Namespace, in.Memcached.Name)
 	}

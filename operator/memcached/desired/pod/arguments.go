@@ -2,52 +2,40 @@ package pod
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/memcached/args"
-	"github.com/example/memcached-operator/operator/memcached/desired/sizing"
 )
 
-// arguments returns memcached's. Those with memcached's own default are left out, but for the three of the first release.
-// An option and its value are two arguments: memcached exits on "-m=64".
+// arguments returns the command line of memcached. The user's extra arguments come last, as they are.
 func arguments(s settings) []string {
-	a := s.arguments
-	args := []string{
-		"-p", strconv.Itoa(Port),
-		"-m", strconv.FormatInt(a.CacheMemory, 10),
-		"-c", strconv.Itoa(int(a.MaxConnections)),
-	}
-	if a.MaxItemSize != sizing.DefaultMaxItemSize {
-		args = append(args, "-I", strconv.FormatInt(a.MaxItemSize, 10))
-	}
-	if a.Threads != sizing.DefaultThreads {
-		args = append(args, "-t", strconv.Itoa(int(a.Threads)))
-	}
+	a := args.Default()
+	a.CacheMemory, a.MaxConnections = s.size.CacheMemory, s.size.MaxConnections
+	a.MaxItemSize, a.Threads = s.size.MaxItemSize, s.size.Threads
 	if s.Spec.WarmRestart {
-		args = append(args, "-e", memoryFile)
+		a.MemoryFile = memoryFile
 	}
 	if s.Spec.Auth != nil {
-		args = append(args, "-Y", usersFile)
+		a.AuthFile = usersFile
 	}
 	if s.Spec.TLS != nil {
-		args = append(args, "-Z", "-o", tlsOptions(s.Spec.TLS.ClientCertificates))
+		a.TLS, a.TLSOptions = true, tlsOptions(s.Spec.TLS.ClientCertificates)
 	}
-	return append(args, s.Spec.ExtraArgs...)
+	return append(a.Format(), s.Spec.ExtraArgs...)
 }
 
-// verifyModes are memcached's ssl_verify_mode. The CA is named only when clients are checked: with it alone, one without a
-// certificate gets in as well, but one with a wrong certificate does not.
+// verifyModes are the values of memcached's ssl_verify_mode. The CA is named only when memcached asks for client certificates:
+// a CA alone would make memcached accept clients without a certificate, but refuse those with one that the CA did not sign.
 var verifyModes = map[v1alpha1.ClientCertificates]string{
 	v1alpha1.ClientCertificatesOptional: "1",
 	v1alpha1.ClientCertificatesRequired: "2",
 }
 
-func tlsOptions(clients v1alpha1.ClientCertificates) string {
-	options := "ssl_chain_cert=" + certificateFile + ",ssl_key=" + keyFile
+func tlsOptions(clients v1alpha1.ClientCertificates) []string {
+	options := []string{"ssl_chain_cert=" + certificateFile, "ssl_key=" + keyFile}
 	if mode := verifyModes[clients]; mode != "" {
-		options += ",ssl_ca_cert=" + caFile + ",ssl_verify_mode=" + mode
+		options = append(options, "ssl_ca_cert="+caFile, "ssl_verify_mode="+mode)
 	}
 	return options
 }
@@ -60,7 +48,7 @@ var fields = map[string]string{
 
 // reserved are options that the operator sets, or that keep memcached from serving in a pod, and why.
 var reserved = map[string]string{
-	"-p": "clients find memcached at port 11211", "-U": "memcached is reached over TCP alone",
+	"-p": fmt.Sprintf("clients find memcached at port %d", args.Port), "-U": "memcached is reached over TCP alone",
 	"-l": "probes and clients need every address", "-s": "memcached is reached over TCP alone", "-a": "there is no Unix socket",
 	"-d": "a container ends with its first process", "-P": "a container needs no file with its process ID",
 	"-u": "the pod says as which user memcached runs", "-B": "the agent and its probes speak the ASCII protocol",

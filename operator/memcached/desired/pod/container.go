@@ -5,16 +5,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired/entry"
 )
 
-const (
-	// Port is the TCP port that memcached listens on. It is memcached's own default.
-	Port = 11211
-
-	// PortName is the name of Port in the pod.
-	PortName = "memcached"
-)
+// PortName is the name of memcached's port, in the pod and in Services.
+const PortName = "memcached"
 
 // memcached runs memcached. The command is given because the entry point differs between images; it is found in PATH.
 func memcached(s settings) *corev1ac.ContainerApplyConfiguration {
@@ -25,7 +21,7 @@ func memcached(s settings) *corev1ac.ContainerApplyConfiguration {
 		WithArgs(arguments(s)...).
 		WithPorts(corev1ac.ContainerPort().
 			WithName(PortName).
-			WithContainerPort(Port).
+			WithContainerPort(args.Port).
 			WithProtocol("TCP")).
 		WithReadinessProbe(readiness()).
 		WithLivenessProbe(liveness()).

@@ -48,7 +48,7 @@ func mounts(s settings) []mount {
 		mounts = append(mounts, mount{path: cacheDirectory, memcached: true, writable: true, volume: volume(CacheVolume).
 			WithEmptyDir(corev1ac.EmptyDirVolumeSource().
 				WithMedium(corev1.StorageMediumMemory).
-				WithSizeLimit(*resource.NewQuantity(s.arguments.VolumeSize, resource.BinarySI)))})
+				WithSizeLimit(*resource.NewQuantity(s.size.VolumeSize, resource.BinarySI)))})
 	}
 	if s.Spec.TLS != nil {
 		mounts = append(mounts, mount{path: certificatesDirectory, memcached: true, agent: true,

@@ -38,7 +38,7 @@ type settings struct {
 	Request
 	image     string
 	version   string // Of memcached in the image, empty if the spec does not say it.
-	arguments sizing.Result
+	size      sizing.Result
 	resources resources
 }
 
@@ -50,7 +50,7 @@ func resolve(r Request) (settings, error) {
 	if s.image, s.version, err = imageOf(r.Spec, r.Images); err != nil {
 		return s, err
 	}
-	if s.arguments, err = size(r.Spec, s.resources); err != nil {
+	if s.size, err = sizeOf(r.Spec, s.resources); err != nil {
 		return s, err
 	}
 	if err := checkExtra(r.Spec); err != nil {
@@ -86,8 +86,8 @@ func versions(images inputs.Images) []string {
 	})
 }
 
-func size(spec v1alpha1.MemcachedSpec, resources resources) (sizing.Result, error) {
-	arguments, err := sizing.Compute(sizing.Request{
+func sizeOf(spec v1alpha1.MemcachedSpec, resources resources) (sizing.Result, error) {
+	size, err := sizing.Compute(sizing.Request{
 		MemoryLimit:    resources.limits.Memory().Value(),
 		CacheMemory:    bytes(spec.CacheMemory),
 		MaxConnections: ptr.Deref(spec.MaxConnections, 0),
@@ -97,7 +97,7 @@ func size(spec v1alpha1.MemcachedSpec, resources resources) (sizing.Result, erro
 		TLS:            spec.TLS != nil,
 	})
 	if err != nil {
-		return arguments, reconcileerror.Terminal(v1alpha1.ReasonInvalidSizing, err)
+		return size, reconcileerror.Terminal(v1alpha1.ReasonInvalidSizing, err)
 	}
-	return arguments, nil
+	return size, nil
 }

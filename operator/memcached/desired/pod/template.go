@@ -44,7 +44,7 @@ func annotations(s settings) map[string]string {
 		annotations = map[string]string{}
 	}
 	if resizesLive(s) {
-		annotations[agentapi.CacheMemoryAnnotation] = strconv.FormatInt(s.arguments.CacheMemory, 10)
+		annotations[agentapi.CacheMemoryAnnotation] = strconv.FormatInt(s.size.CacheMemory, 10)
 	}
 	// What is in the image matters to slots alone, and a Deployment replaces its pods for an annotation.
 	if s.version != "" && (s.Spec.Workload == v1alpha1.WorkloadStatefulSet || s.Spec.Image != "") {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired/sizing"
 )
 
@@ -18,7 +19,7 @@ func anyRequest(random *rand.Rand) sizing.Request {
 	threads := random.Int32N(65)
 	return sizing.Request{
 		MemoryLimit:    limit + mib,
-		MaxConnections: 42 + 5*max(threads, sizing.DefaultThreads) + random.Int32N(20000),
+		MaxConnections: 42 + 5*max(threads, args.DefaultThreads) + random.Int32N(20000),
 		MaxItemSize:    random.Int64N(8) * 512 * kib,
 		Threads:        threads,
 		WarmRestart:    random.IntN(2) == 0,

@@ -3,6 +3,8 @@ package sizing
 import (
 	"fmt"
 	"strings"
+
+	"github.com/example/memcached-operator/operator/memcached/args"
 )
 
 // Error says why a request cannot be met, and how to mend it.
@@ -22,10 +24,10 @@ func checkFields(r Request) *Error {
 	switch {
 	case r.MaxConnections < 0:
 		return &Error{Field: "maxConnections",
-			Message: fmt.Sprintf("%d is not a number of connections: choose 1 or more, or leave it out for %d", r.MaxConnections, DefaultMaxConnections)}
+			Message: fmt.Sprintf("%d is not a number of connections: choose 1 or more, or leave it out for %d", r.MaxConnections, args.DefaultMaxConnections)}
 	case r.Threads < 0 || r.Threads > maxThreads:
 		return &Error{Field: "threads",
-			Message: fmt.Sprintf("%d threads are not possible: choose 1 to %d, or leave it out for %d", r.Threads, maxThreads, DefaultThreads)}
+			Message: fmt.Sprintf("%d threads are not possible: choose 1 to %d, or leave it out for %d", r.Threads, maxThreads, args.DefaultThreads)}
 	case r.MaxConnections < leastConnections(r):
 		return &Error{Field: "maxConnections",
 			Message: fmt.Sprintf("of %d connections too few are left for clients, because memcached keeps %d and %d for each of its %d threads for itself: "+

@@ -1,12 +1,9 @@
 package sizing
 
-import "sort"
+import (
+	"sort"
 
-// What memcached takes when a field is not given: its own defaults.
-const (
-	DefaultMaxConnections = 1024
-	DefaultMaxItemSize    = 1 * mib
-	DefaultThreads        = 4
+	"github.com/example/memcached-operator/operator/memcached/args"
 )
 
 const (
@@ -35,12 +32,12 @@ type Request struct {
 	MemoryLimit int64
 	// CacheMemory is the memory for items, in bytes; a part of a MiB is not used. 0 takes what the limit leaves.
 	CacheMemory int64
-	// MaxConnections at a time. 0 means DefaultMaxConnections.
+	// MaxConnections at a time. 0 means args.DefaultMaxConnections.
 	MaxConnections int32
 	// MaxItemSize is the largest item with its key, in bytes: a multiple of 512 KiB up to 1 GiB, and at most half of the
-	// cache. 0 means DefaultMaxItemSize.
+	// cache. 0 means args.DefaultMaxItemSize.
 	MaxItemSize int64
-	// Threads that answer requests, 1 to 64. 0 means DefaultThreads.
+	// Threads that answer requests, 1 to 64. 0 means args.DefaultThreads.
 	Threads int32
 	// WarmRestart keeps the items in a file in memory (-e).
 	WarmRestart bool
@@ -89,13 +86,13 @@ func Compute(r Request) (Result, error) {
 
 func withDefaults(r Request) Request {
 	if r.MaxConnections == 0 {
-		r.MaxConnections = DefaultMaxConnections
+		r.MaxConnections = args.DefaultMaxConnections
 	}
 	if r.MaxItemSize == 0 {
-		r.MaxItemSize = DefaultMaxItemSize
+		r.MaxItemSize = args.DefaultMaxItemSize
 	}
 	if r.Threads == 0 {
-		r.Threads = DefaultThreads
+		r.Threads = args.DefaultThreads
 	}
 	return r
 }
