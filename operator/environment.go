@@ -25,7 +25,7 @@ const (
 	// defaultVariable names the version that caches run unless their spec says otherwise.
 	defaultVariable = "MEMCACHED_VERSION"
 
-	// agentVariable names the image of what runs beside memcached: the operator's own.
+	// agentVariable names the image of the agent, which is the operator's own image.
 	agentVariable = "AGENT_IMAGE"
 )
 
@@ -49,9 +49,9 @@ func readEnvironment(variables []string) environment {
 	return all
 }
 
-// images returns what caches are made of. The error names the variable that is missing or wrong. An image of memcached
-// may be named by tag, for trying things out, but that is warned about: what a tag names can change, and then nodes of
-// one cache run different versions.
+// images returns the images that caches run. The error names the variable that is missing or wrong. An image of memcached
+// may be named by tag, for trying things out, but a warning is logged: a tag can be moved, and then pods of one cache run
+// different versions.
 func (e environment) images(logger logr.Logger) (inputs.Images, error) {
 	images := inputs.Images{Memcached: map[string]string{}, Agent: e[agentVariable]}
 	var versions []semver.Version
@@ -68,7 +68,7 @@ func (e environment) images(logger logr.Logger) (inputs.Images, error) {
 			return inputs.Images{}, err
 		}
 		if _, err := name.NewDigest(e[variable]); err != nil {
-			logger.Info("The memcached image is not named by digest, so nodes may come to run different versions",
+			logger.Info("The memcached image is not named by digest, so pods of one cache may run different versions",
 				"variable", variable, "image", e[variable])
 		}
 		images.Memcached[version.String()] = e[variable]
@@ -136,12 +136,12 @@ func (e environment) defaultVersion(known []semver.Version) (string, error) {
 func (e environment) operatorCondition(namespaceFile string, logger logr.Logger) types.NamespacedName {
 	condition := e[conditionVariable]
 	if condition == "" {
-		logger.V(1).Info("Not installed by OLM, so nobody is told whether the operator can be upgraded")
+		logger.V(1).Info("Not installed by OLM, so upgradeability is not reported")
 		return types.NamespacedName{}
 	}
 	namespace := namespaceOf(namespaceFile)
 	if namespace == "" {
-		logger.Info("OLM is not told whether the operator can be upgraded: that works only in a pod, whose namespace holds the OperatorCondition",
+		logger.Info("Upgradeability is not reported to OLM: that works only in a pod, whose namespace holds the OperatorCondition",
 			"variable", conditionVariable, "operatorCondition", condition)
 		return types.NamespacedName{}
 	}

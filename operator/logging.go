@@ -19,8 +19,8 @@ func setUpLogging(to io.Writer) logr.Logger {
 	return logger
 }
 
-// silent leaves out errors that say no more than that the operator ends: what is under way then is interrupted, and
-// whoever notices it logs an error of its own.
+// silent drops errors that only say that the operator is stopping: every request under way is cancelled then, and each would
+// log an error.
 type silent struct{ slog.Handler }
 
 func (s silent) Handle(ctx context.Context, record slog.Record) error {

@@ -95,7 +95,7 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(stderr)
 		flags.PrintDefaults()
-		_, _ = fmt.Fprintf(stderr, "The command %q is what runs beside memcached; %s --help lists its flags.\n", agentCommand, agentCommand)
+		_, _ = fmt.Fprintf(stderr, "The command %q runs beside memcached; %s --help lists its flags.\n", agentCommand, agentCommand)
 		return options, err
 	case err != nil:
 		return options, fmt.Errorf("%w; --help lists all flags", err)

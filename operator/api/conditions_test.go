@@ -127,11 +127,11 @@ func literalReasons(node ast.Node) []string {
 	switch node := node.(type) {
 	case *ast.CompositeLit:
 		selector, ok := node.Type.(*ast.SelectorExpr)
-		isCondition, isVocabulary := ok && isNamed(selector.Sel, "Condition"), isNamed(node.Type, "vocabulary")
+		isCondition, isWording := ok && isNamed(selector.Sel, "Condition"), ok && isNamed(selector.Sel, "Wording")
 		for _, element := range node.Elts {
 			pair, ok := element.(*ast.KeyValueExpr)
 			if ok && (isCondition && (isNamed(pair.Key, "Reason") || isNamed(pair.Key, "Type")) ||
-				isVocabulary && !isNamed(pair.Key, "one") && !isNamed(pair.Key, "many") && !isNamed(pair.Key, "process")) {
+				isWording && !isNamed(pair.Key, "One") && !isNamed(pair.Key, "Many") && !isNamed(pair.Key, "Process")) {
 				suspects = append(suspects, pair.Value)
 			}
 		}
@@ -146,7 +146,7 @@ func literalReasons(node ast.Node) []string {
 		selector, ok := node.Fun.(*ast.SelectorExpr)
 		switch {
 		case !ok || len(node.Args) == 0:
-		case isNamed(selector.X, "outcome") && (isNamed(selector.Sel, "Terminal") || isNamed(selector.Sel, "Waiting")):
+		case isNamed(selector.X, "reconcileerror") && (isNamed(selector.Sel, "Terminal") || isNamed(selector.Sel, "Waiting")):
 			suspects = append(suspects, node.Args[0])
 		case isNamed(selector.Sel, "Eventf") || isNamed(selector.Sel, "Event"):
 			suspects = append(suspects, node.Args[1:]...)

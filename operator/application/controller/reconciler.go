@@ -57,7 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	if r.Reporter.IsStale(application) {
-		return reconcileerror.Resolve(reconcileerror.Stale(errors.New("the newest status has yet to be seen")))
+		return reconcileerror.Resolve(reconcileerror.Stale(errors.New("the cached copy is older than the status that was written last")))
 	}
 	in, err := ApplicationInputs(ctx, r.Client, application)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"github.com/example/memcached-operator/operator/olmcondition"
 )
 
-// Reconciler makes the cluster agree with what each Memcached says.
+// Reconciler brings the cluster to what each Memcached asks for.
 type Reconciler struct {
 	// Client reads from the operator's caches and writes to the API server.
 	Client client.Client
@@ -36,13 +36,13 @@ type Reconciler struct {
 	// Applier writes the objects that a cache owns.
 	Applier *apply.Applier
 
-	// Reporter writes the status, and tells of what has happened.
+	// Reporter writes the status and emits events.
 	Reporter *report.Reporter
 
 	// Metrics counts outcomes.
 	Metrics *metrics.Metrics
 
-	// Work remembers what an upgrade of the operator should wait for.
+	// Work tracks what an upgrade of the operator should wait for.
 	Work *olmcondition.Tracker
 
 	// Clock dates conditions.
@@ -51,14 +51,14 @@ type Reconciler struct {
 	// Inputs reads what the desired state is computed from.
 	Inputs *inputs.Reader
 
-	// States asks the agents of pods how their memcached is.
+	// States asks the agents of pods for the state of their memcached.
 	States func(context.Context, []corev1.Pod) map[string]*agentapi.State
 
 	// Executor changes the pods of a StatefulSet.
 	Executor *executor.Executor
 }
 
-// Reconcile takes one Memcached through the stages. A stage that fails does not keep the status from saying so.
+// Reconcile takes one Memcached through the stages. The status is written even when a stage has failed.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	memcached := &v1alpha1.Memcached{}
 	err := r.Client.Get(ctx, request.NamespacedName, memcached)
@@ -71,12 +71,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	if r.Reporter.IsStale(memcached) {
-		return reconcileerror.Resolve(reconcileerror.Stale(errors.New("the newest status has yet to be seen")))
+		return reconcileerror.Resolve(reconcileerror.Stale(errors.New("the cached copy is older than the status that was written last")))
 	}
 	now := metav1.NewTime(r.Clock.Now())
 	in, err := r.Inputs.Read(ctx, memcached, now)
 	if err != nil {
-		return reconcile.Result{}, err // Without them, nothing that a status could say would be true.
+		return reconcile.Result{}, err // Without its inputs, nothing true can be said in the status.
 	}
 	id := desired.Identity(memcached)
 	plan, planErr := desired.MakePlan(in)
@@ -102,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
 	})
 	if ctx.Err() != nil {
-		return reconcile.Result{}, nil // The operator stops. Who runs next begins this pass anew, so it has not failed.
+		return reconcile.Result{}, nil // The operator stops; the next one reconciles again, so this is no failure.
 	}
 	r.Metrics.Reconciled(v1alpha1.MemcachedKind, err)
 	return reconcileerror.ResolveBefore(err, step.After, plan.Recheck)

@@ -19,13 +19,13 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
-// What spec.hitRatioGate leaves open.
+// The defaults of spec.hitRatioGate.
 const (
 	recoveredPercent = 90
 	gateTimeout      = 10 * time.Minute
 )
 
-// children returns what there is of what was planned, and why pods of a StatefulSet are missing.
+// children returns the planned objects that exist, their pods, and why pods of a StatefulSet cannot be created.
 func (r *Reconciler) children(
 	ctx context.Context, in inputs.Inputs, plan desired.Plan, applied apply.Result,
 ) (workload.Observed, error) {
@@ -37,9 +37,9 @@ func (r *Reconciler) children(
 	return observed, err
 }
 
-// roll brings the nodes of a StatefulSet one step closer to its template. Nodes of a Deployment Kubernetes replaces by
-// itself. It returns what became of the step, and what agents said. Nodes are left alone if the plan was made from
-// outdated knowledge.
+// roll makes the next step that brings the pods of a StatefulSet to its template; Kubernetes itself replaces the pods of a
+// Deployment. It returns the outcome of the step and what the agents said. It changes no pod if the plan was made from
+// outdated objects.
 func (r *Reconciler) roll(
 	ctx context.Context, in inputs.Inputs, observed workload.Observed, outdated bool,
 ) (status.Runtime, rollout.Step, error) {
@@ -70,19 +70,19 @@ func (r *Reconciler) roll(
 	return seen, step, err
 }
 
-// gate returns what the user wants, with what they left open.
-func gate(wish *v1alpha1.MemcachedHitRatioGate) *rollout.Gate {
-	if wish == nil {
+// gate returns the hit ratio gate of a spec with its defaults, nil without one.
+func gate(spec *v1alpha1.MemcachedHitRatioGate) *rollout.Gate {
+	if spec == nil {
 		return nil
 	}
-	gate := &rollout.Gate{RecoveredPercent: ptr.Deref(wish.RecoveredPercent, recoveredPercent), Timeout: gateTimeout}
-	if wish.Timeout != nil {
-		gate.Timeout = wish.Timeout.Duration
+	gate := &rollout.Gate{RecoveredPercent: ptr.Deref(spec.RecoveredPercent, recoveredPercent), Timeout: gateTimeout}
+	if spec.Timeout != nil {
+		gate.Timeout = spec.Timeout.Duration
 	}
 	return gate
 }
 
-// made returns what was done, empty if nothing was. err is what the step ended with.
+// made returns the message of a step that changed something, otherwise an empty string. err is the outcome of the step.
 func made(step rollout.Step, err error) string {
 	if err != nil || step.Kind == rollout.None || step.Kind == rollout.Wait {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
-// record returns the annotations for what a workload is to have.
+// record returns the annotations that record what a workload is given.
 func record(running pending.Given) (map[string]string, error) {
 	template, err := json.Marshal(running.Template)
 	if err != nil {

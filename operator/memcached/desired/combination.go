@@ -5,19 +5,20 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// checkCombination returns which fields of a spec do not go together. The definition of the kind does not say it: OLM v1
-// refuses a new version of it that adds a rule to the spec as a whole.
+// checkCombination returns which fields of a spec contradict each other. This is not a rule of the CRD, because OLM v1 refuses
+// a new version of a CRD that adds a rule to the spec as a whole.
 func checkCombination(spec v1alpha1.MemcachedSpec) error {
-	inSlots := spec.Workload == v1alpha1.WorkloadStatefulSet
+	stable := inputs.StablePods(spec)
 	for _, check := range []struct {
 		wrong   bool
 		message string
 	}{
-		{spec.WarmRestart && !inSlots,
+		{spec.WarmRestart && !stable,
 			"spec.warmRestart needs spec.workload StatefulSet, because a Deployment replaces its pods to change them: set the workload, or remove warmRestart"},
-		{spec.HitRatioGate != nil && !inSlots,
+		{spec.HitRatioGate != nil && !stable,
 			"spec.hitRatioGate needs spec.workload StatefulSet, because Kubernetes itself replaces the pods of a Deployment: set the workload, or remove hitRatioGate"},
 	} {
 		if check.wrong {

@@ -11,7 +11,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
-// deployment runs nodes that are all alike.
+// deployment returns the Deployment of a cache, whose pods have no names of their own.
 func deployment(in inputs.Inputs, given pending.Given) (owned.Configuration, error) {
 	memcached, id := in.Memcached, Identity(in.Memcached)
 	annotations, err := record(given)
@@ -29,8 +29,8 @@ func deployment(in inputs.Inputs, given pending.Given) (owned.Configuration, err
 			WithTemplate(given.Template)), nil
 }
 
-// strategy replaces nodes one at a time and never has fewer than wanted: each replaced node comes up empty, so the rest
-// of the cache has to carry the load meanwhile.
+// strategy replaces one pod at a time and never has fewer than wanted: a new pod starts empty, so the other pods have to
+// carry the load meanwhile.
 func strategy() *appsv1ac.DeploymentStrategyApplyConfiguration {
 	return appsv1ac.DeploymentStrategy().
 		WithType(appsv1.RollingUpdateDeploymentStrategyType).

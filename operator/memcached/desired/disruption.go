@@ -11,10 +11,10 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// disruptible tells whether a budget makes sense: with a single node, it would keep a machine from ever being drained.
+// disruptible tells whether a budget makes sense: with a single pod, it would keep a node from ever being drained.
 func disruptible(spec v1alpha1.MemcachedSpec) bool { return spec.Disruption != nil && spec.Size >= 2 }
 
-// disruptionBudget limits how many nodes are evicted at a time. Nodes that are not ready may always be evicted.
+// disruptionBudget limits how many pods are evicted at a time. Pods that are not ready may always be evicted.
 func disruptionBudget(in inputs.Inputs) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	memcached, id := in.Memcached, Identity(in.Memcached)
 	return policyv1ac.PodDisruptionBudget(memcached.Name, memcached.Namespace).

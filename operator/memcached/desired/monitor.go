@@ -6,7 +6,7 @@ import (
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
 )
 
-// serviceMonitor tells a Prometheus to scrape the nodes.
+// serviceMonitor tells a Prometheus to scrape the pods.
 func serviceMonitor(in inputs.Inputs) owned.Configuration {
 	memcached, id := in.Memcached, Identity(in.Memcached)
 	return manifest.ServiceMonitor(manifest.Cache{

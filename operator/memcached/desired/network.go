@@ -14,8 +14,8 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// networkPolicy lets clients connect to memcached, and everybody read metrics: the operator and Prometheus do, from
-// namespaces that are not known here, and no item shows in them. Probes come from the machine, which policies let through.
+// networkPolicy lets clients connect to memcached, and everybody read metrics: the operator and Prometheus read them from
+// namespaces that are not known here, and they show no item. Probes come from the node, which policies always allow.
 func networkPolicy(in inputs.Inputs) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	memcached, id := in.Memcached, Identity(in.Memcached)
 	clients := networkingv1ac.NetworkPolicyIngressRule().WithPorts(port(args.Port))

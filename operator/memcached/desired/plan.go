@@ -22,22 +22,21 @@ const ApplicationName = "memcached"
 type Plan struct {
 	owned.Plan
 
-	// Pending is what waits to be released, nil if nothing does.
+	// Pending is the change that waits for approval, nil without one.
 	Pending *v1alpha1.MemcachedPending
 
-	// Recheck is when to plan anew although nothing that is watched has changed; 0 for never.
+	// Recheck is when to plan again even if nothing that is watched has changed; 0 for never.
 	Recheck time.Duration
 }
 
-// MakePlan returns everything that a cache needs. What runs the nodes comes first, so that an object of somebody else that
-// bears the name of another keeps no node from running; and the binding after the Service that it names. What is only there
-// if the user wants it comes last.
+// MakePlan returns everything that a cache needs. The workload comes first, so that a foreign object with the name of another
+// one keeps no pod from running; the binding comes after the Service that it names; optional objects come last.
 //
-// The error says what is wrong with the spec, or with what it refers to. The plan is good all the same: with it, the cache
-// goes on as it was.
+// The error says what is wrong with the spec, or with what it refers to. The plan can be applied all the same: it keeps the
+// cache as it is.
 func MakePlan(in inputs.Inputs) (Plan, error) {
-	nodes, err := planWorkload(in)
-	plan := Plan{Plan: nodes.Plan, Pending: nodes.Pending, Recheck: recheck(in.Memcached.Spec)}
+	workload, err := planWorkload(in)
+	plan := Plan{Plan: workload.Plan, Pending: workload.Pending, Recheck: recheck(in.Memcached.Spec)}
 	plan.Present = append(plan.Present, headlessService(in), binding(in))
 	for _, optional := range []struct {
 		wanted bool
@@ -66,12 +65,12 @@ func named(in inputs.Inputs, kind schema.GroupVersionKind) owned.Reference {
 	return owned.Reference{GroupVersionKind: kind, Namespace: in.Memcached.Namespace, Name: in.Memcached.Name}
 }
 
-// Identity returns what the labels of a cache's objects are made of.
+// Identity identifies the objects of a cache by their labels.
 func Identity(memcached *v1alpha1.Memcached) owned.Identity {
 	return owned.Identity{Name: ApplicationName, Instance: memcached.Name, Component: "cache"}
 }
 
-// The kinds that run nodes.
+// The kinds that run pods.
 var (
 	deploymentKind  = appsv1.SchemeGroupVersion.WithKind("Deployment")
 	statefulSetKind = appsv1.SchemeGroupVersion.WithKind("StatefulSet")

@@ -10,8 +10,8 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// secretsRecheck is how soon Secrets that are all right are looked at again: those of users are not watched, and
-// certificates expire by themselves. It costs a read of each.
+// secretsRecheck is how often valid Secrets are read again: Secrets of users are not watched, and certificates expire. It
+// costs one read of each.
 const secretsRecheck = 30 * time.Second
 
 func recheck(spec v1alpha1.MemcachedSpec) time.Duration {
@@ -21,17 +21,17 @@ func recheck(spec v1alpha1.MemcachedSpec) time.Duration {
 	return 0
 }
 
-// checkSecrets returns what is wrong with the Secrets that a spec names. Pods that need them are not made until they are
-// right; memcached would not start, or serve nobody.
+// checkSecrets returns what is wrong with the Secrets that a spec names. Pods that need them are not created until they
+// are valid: memcached would not start, or would refuse every client.
 func checkSecrets(in inputs.Inputs) error {
 	spec := in.Memcached.Spec
 	if tls := spec.TLS; tls != nil {
 		if in.Certificate == nil {
 			return missing("tls", tls.SecretName, in.Memcached.Namespace)
 		}
-		slots := spec.Workload == v1alpha1.WorkloadStatefulSet
+		stable := inputs.StablePods(spec)
 		host := Host(in.Memcached.Namespace, in.Memcached.Name)
-		if err := secrets.Certificate(in.Certificate, host, slots, tls.ClientCertificates, in.Now); err != nil {
+		if err := secrets.Certificate(in.Certificate, host, stable, tls.ClientCertificates, in.Now); err != nil {
 			return err
 		}
 	}

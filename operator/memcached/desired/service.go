@@ -14,16 +14,16 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// headlessService gives the nodes one DNS name, and each slot of a StatefulSet its own. It is headless: memcached's clients
-// spread keys over the nodes themselves, so they need the address of each.
+// headlessService gives all pods one DNS name, and each pod of a StatefulSet its own. It is headless because memcached's
+// clients spread keys over the pods themselves, so they need the address of each.
 func headlessService(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
 	memcached, id := in.Memcached, Identity(in.Memcached)
 	spec := corev1ac.ServiceSpec().
 		WithType(corev1.ServiceTypeClusterIP).
 		WithClusterIP(corev1.ClusterIPNone).
 		WithSelector(id.Selector()).
-		// A node that fails its probe for a moment keeps its place: every change to the list of nodes makes clients
-		// look for most of their keys on other nodes than before.
+		// A pod that fails its probe for a moment stays in DNS: every change to the list of pods makes clients look for
+		// most of their keys on other pods than before.
 		WithPublishNotReadyAddresses(true).
 		WithPorts(memcachedPort())
 	if inputs.NeedsAgent(memcached.Spec) {
@@ -39,18 +39,18 @@ func headlessService(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
 		WithSpec(spec)
 }
 
-// service is one address for all ready nodes.
+// service gives all ready pods one address.
 func service(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
-	memcached, id, wish := in.Memcached, Identity(in.Memcached), in.Memcached.Spec.Service
+	memcached, id, spec := in.Memcached, Identity(in.Memcached), in.Memcached.Spec.Service
 	configuration := corev1ac.Service(memcached.Name, memcached.Namespace).
 		WithLabels(id.Labels()).
 		WithOwnerReferences(owner(memcached)).
 		WithSpec(corev1ac.ServiceSpec().
-			WithType(cmp.Or(wish.Type, corev1.ServiceTypeClusterIP)).
+			WithType(cmp.Or(spec.Type, corev1.ServiceTypeClusterIP)).
 			WithSelector(id.Selector()).
 			WithPorts(memcachedPort()))
-	if len(wish.Annotations) > 0 {
-		configuration.WithAnnotations(wish.Annotations)
+	if len(spec.Annotations) > 0 {
+		configuration.WithAnnotations(spec.Annotations)
 	}
 	return configuration
 }

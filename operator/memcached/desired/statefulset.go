@@ -10,9 +10,9 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
-// statefulSet runs nodes in slots. Kubernetes makes and removes pods, all at a time because caches do not depend on each
-// other, but leaves running ones alone when the template changes: what can be changed in place without losing items, it does
-// not know (package nodes does).
+// statefulSet returns the StatefulSet of a cache, whose pods have stable names. Kubernetes creates and removes pods, all at a
+// time because they do not depend on each other. It leaves running pods alone when the template changes, because it does not
+// know what can be changed in place without losing items: package rollout does.
 func statefulSet(in inputs.Inputs, given pending.Given) (owned.Configuration, error) {
 	memcached, id := in.Memcached, Identity(in.Memcached)
 	annotations, err := record(given)

@@ -10,41 +10,41 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
-// workload is one of the two kinds that can run the nodes.
+// workload is one of the two kinds that can run the pods.
 type workload struct {
-	kind    schema.GroupVersionKind
-	running *inputs.Workload
-	make    func(inputs.Inputs, pending.Given) (owned.Configuration, error)
+	kind  schema.GroupVersionKind
+	given *inputs.Workload
+	make  func(inputs.Inputs, pending.Given) (owned.Configuration, error)
 }
 
-// workloads returns the kind that the spec asks for, and the other one.
+// workloads returns the workload that the spec asks for, and the other one.
 func workloads(in inputs.Inputs) (wanted, other workload) {
-	wanted = workload{kind: deploymentKind, running: given(in), make: deployment}
-	other = workload{kind: statefulSetKind, running: in.StatefulSet, make: statefulSet}
-	if in.Memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet {
+	wanted = workload{kind: deploymentKind, given: given(in), make: deployment}
+	other = workload{kind: statefulSetKind, given: in.StatefulSet, make: statefulSet}
+	if inputs.StablePods(in.Memcached.Spec) {
 		return other, wanted
 	}
 	return wanted, other
 }
 
-// planWorkload returns what runs the nodes. When the user changes the kind, the old one runs on until the new one is ready.
+// planWorkload plans what runs the pods. When the user changes the kind, the old one stays until the new one is ready.
 func planWorkload(in inputs.Inputs) (Plan, error) {
 	var plan Plan
 	wanted, other := workloads(in)
-	answer, err := decide(in, wanted.running)
-	if err != nil && wanted.running != nil {
-		answer = keep(in, wanted.running)
+	decision, err := decide(in, wanted.given)
+	if err != nil && wanted.given != nil {
+		decision = keep(in, wanted.given)
 	}
-	plan.Pending = answer.Pending
-	if answer.Given.Template != nil {
-		configuration, makeErr := wanted.make(in, answer.Given)
+	plan.Pending = decision.Pending
+	if decision.Given.Template != nil {
+		configuration, makeErr := wanted.make(in, decision.Given)
 		if makeErr != nil {
 			return plan, makeErr
 		}
 		plan.Present = append(plan.Present, configuration)
 	}
 	switch {
-	case other.running == nil || err == nil && wanted.running != nil && wanted.running.Complete:
+	case other.given == nil || err == nil && wanted.given != nil && wanted.given.Complete:
 		plan.Absent = append(plan.Absent, named(in, other.kind))
 	default:
 		plan.Kept = append(plan.Kept, named(in, other.kind))
@@ -52,40 +52,40 @@ func planWorkload(in inputs.Inputs) (Plan, error) {
 	return plan, err
 }
 
-// decide chooses the template of the nodes.
-func decide(in inputs.Inputs, running *inputs.Workload) (pending.Decision, error) {
+// decide chooses the template of the pods.
+func decide(in inputs.Inputs, given *inputs.Workload) (pending.Decision, error) {
 	if err := checkCombination(in.Memcached.Spec); err != nil {
 		return pending.Decision{}, err
 	}
 	if err := checkSecrets(in); err != nil {
 		return pending.Decision{}, err
 	}
-	return pending.Decide(input(in, in.Memcached.Spec, running))
+	return pending.Decide(input(in, in.Memcached.Spec, given))
 }
 
-// keep leaves the nodes as they are. What has waited before waits on.
-func keep(in inputs.Inputs, running *inputs.Workload) pending.Decision {
-	spec := running.Spec
+// keep leaves the pods as they are. A change that was pending stays pending.
+func keep(in inputs.Inputs, given *inputs.Workload) pending.Decision {
+	spec := given.Spec
 	spec.Updates = in.Memcached.Spec.Updates
-	answer, err := pending.Decide(input(in, spec, running))
+	decision, err := pending.Decide(input(in, spec, given))
 	if err != nil {
-		answer.Pending = nil // Nobody can tell what would wait.
+		decision.Pending = nil // What would wait cannot be told.
 	}
-	answer.Given = pending.Given{Template: running.Template, Spec: running.Spec}
-	return answer
+	decision.Given = pending.Given{Template: given.Template, Spec: given.Spec}
+	return decision
 }
 
-func input(in inputs.Inputs, spec v1alpha1.MemcachedSpec, running *inputs.Workload) pending.Input {
-	question := pending.Input{
+func input(in inputs.Inputs, spec v1alpha1.MemcachedSpec, given *inputs.Workload) pending.Input {
+	input := pending.Input{
 		Spec:     spec,
 		Features: in.Features,
 		Version:  in.Images.VersionOf,
 		Render:   func(spec v1alpha1.MemcachedSpec) (*pending.Template, error) { return render(in, spec) },
 	}
-	if running != nil {
-		question.Given = &pending.Given{Template: running.Template, Spec: running.Spec}
+	if given != nil {
+		input.Given = &pending.Given{Template: given.Template, Spec: given.Spec}
 	}
-	return question
+	return input
 }
 
 // render returns the pod template for a spec of the cache.

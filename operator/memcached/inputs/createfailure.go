@@ -12,9 +12,9 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// CreateFailure returns why pods that a StatefulSet lacks cannot be created, empty if it lacks none or nobody has said why.
+// CreateFailure returns why missing pods of a StatefulSet cannot be created; empty if none is missing or no event says why.
 // Unlike that of a Deployment, its status does not say it: only events do. They are read live, and only while pods are
-// missing: to watch them, all events of the cluster would have to be held.
+// missing: a watch would keep all events of the cluster in memory.
 func (m *Reader) CreateFailure(ctx context.Context, set *appsv1.StatefulSet, now time.Time) (string, error) {
 	if account := workload.OfStatefulSet(set); account == nil || account.Replicas >= account.Wanted {
 		return "", nil

@@ -9,22 +9,22 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// Inputs is everything the desired state of a cache is computed from.
+// Inputs are everything that the desired state of a cache is computed from.
 type Inputs struct {
 	// Memcached is the object as the user wrote it. It is never changed.
 	Memcached *v1alpha1.Memcached
 
-	// Images are what there is to run.
+	// Images are the images that pods can run.
 	Images Images
 
 	// Features are what the cluster can do.
 	Features Features
 
-	// Deployment and StatefulSet are what runs the cache; nil if there is none. Both are there while the cache moves from
-	// one to the other.
+	// Deployment and StatefulSet run the pods of the cache; nil if there is none. Both exist while the cache moves from one
+	// to the other.
 	Deployment, StatefulSet *Workload
 
-	// Certificate and Users are the Secrets that the spec names; nil if there is none of that name.
+	// Certificate and Users are the Secrets that the spec names; nil if they do not exist.
 	Certificate, Users *corev1.Secret
 
 	// Now is the time at which a certificate has to be valid.
@@ -33,13 +33,13 @@ type Inputs struct {
 
 // Features are what the cluster can do.
 type Features struct {
-	// Resize is on where resources of running pods can be changed (the subresource pods/resize).
+	// Resize is true where resources of running pods can be changed (the subresource pods/resize).
 	Resize bool
 
-	// Shrink is on where that can make a memory limit less (Kubernetes 1.34 and later).
+	// Shrink is true where that can lower a memory limit (Kubernetes 1.34 and later).
 	Shrink bool
 
-	// ServiceMonitors is on where the Prometheus operator's kind ServiceMonitor exists.
+	// ServiceMonitors is true where the Prometheus operator's kind ServiceMonitor exists.
 	ServiceMonitors bool
 }
 
@@ -51,15 +51,15 @@ type Workload struct {
 	// Spec is the part of the cache's spec that the template was made for.
 	Spec v1alpha1.MemcachedSpec
 
-	// Unrecorded is on when the object has no record of what it was given. Template is then what the API server says was
+	// Unrecorded is true when the object has no record of what it was given. Template is then what the API server says was
 	// applied, and Spec is not known.
 	Unrecorded bool
 
-	// Complete is on when there are as many nodes as the cache's spec wants, all ready and of the template.
+	// Complete is true when the workload has as many pods as the spec wants, all ready and of its template.
 	Complete bool
 }
 
-// Images are what nodes can be made of.
+// Images are the images that pods can run.
 type Images struct {
 	// Memcached maps the versions of memcached that this release of the operator knows to their images.
 	Memcached map[string]string
@@ -67,7 +67,7 @@ type Images struct {
 	// Default is the version that caches run unless their spec says otherwise.
 	Default string
 
-	// Agent is the image of what runs beside memcached, empty if it is not known.
+	// Agent is the image of the agent, empty if it is not known.
 	Agent string
 }
 
@@ -81,8 +81,9 @@ func (i Images) VersionOf(image string) string {
 	return ""
 }
 
-// The annotations on a Deployment or StatefulSet that say what the operator last gave it. A later version of the operator
-// would make other pods from the same spec: it reads here what it must leave as it is, and what the user has changed since.
+// The annotations on a Deployment or StatefulSet that record what the operator last gave it. A later version of the operator
+// may render another template from the same spec: the record says which template the pods have, and what the user has changed
+// since.
 const (
 	// TemplateAnnotation holds the pod template, in JSON.
 	TemplateAnnotation = "cache.example.com/applied-template"

@@ -20,13 +20,13 @@ import (
 
 // Reader reads what the desired state of a cache is computed from.
 type Reader struct {
-	// Cached reads from the operator's caches, which hold objects of ours alone.
+	// Cached reads from the operator's caches, which hold only our own objects.
 	Cached client.Reader
 
-	// Live reads from the API server: what the caches do not hold.
+	// Live reads from the API server what the caches do not hold.
 	Live client.Reader
 
-	// Images are what there is to run.
+	// Images are the images that pods can run.
 	Images Images
 
 	// Features tells what the cluster can do.
@@ -34,19 +34,19 @@ type Reader struct {
 }
 
 // Read returns what the desired state of a cache is computed from, at the time now. In the steady state of a cache that
-// names no Secret it reads the caches only. Secrets of users are read each time: to watch them, all Secrets of the cluster
-// would have to be held.
+// names no Secret it reads only the caches. Secrets of users are read each time: a watch would keep all Secrets of the cluster
+// in memory.
 func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now metav1.Time) (Inputs, error) {
 	in := Inputs{Memcached: memcached, Images: m.Images, Now: now.Time}
 	var err error
 	if in.Features, err = m.Features(); err != nil {
 		return in, err
 	}
-	inSlots := memcached.Spec.Workload == v1alpha1.WorkloadStatefulSet
-	if in.Deployment, err = m.deployment(ctx, memcached, !inSlots); err != nil {
+	stable := StablePods(memcached.Spec)
+	if in.Deployment, err = m.deployment(ctx, memcached, !stable); err != nil {
 		return in, err
 	}
-	if in.StatefulSet, err = m.statefulSet(ctx, memcached, inSlots); err != nil {
+	if in.StatefulSet, err = m.statefulSet(ctx, memcached, stable); err != nil {
 		return in, err
 	}
 	if tls := memcached.Spec.TLS; tls != nil {
@@ -121,7 +121,7 @@ func (m *Reader) find(ctx context.Context, owner, object client.Object, wanted b
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read what runs %s: %w", key, err)
+		return false, fmt.Errorf("read the workload of %s: %w", key, err)
 	}
 	if controller := metav1.GetControllerOf(object); controller != nil {
 		return controller.UID == owner.GetUID(), nil

@@ -99,10 +99,10 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:items:MaxLength=1024
 	ExtraArgs []string `json:"extraArgs,omitempty"`
 
-	// WarmRestart keeps the items when memcached restarts in the same pod, which is what a newer version of it takes then.
-	// Going back to a version before 1.6.38 loses them, and so does another image unless version says what is in it. What
-	// clients write or delete meanwhile is missed: keys that they deleted then are there again. The memory for items is in a
-	// volume in memory, and cannot be resized.
+	// WarmRestart keeps the items when memcached restarts in the same pod, for example for a newer version; the memory
+	// for items can then not be resized. Going back to a version before 1.6.38 still loses the items, and so does
+	// another image unless version is set. Writes and deletions during the restart are missed, so keys deleted then
+	// reappear.
 	//
 	// +optional
 	WarmRestart bool `json:"warmRestart,omitempty"`

@@ -2,16 +2,15 @@ package pod
 
 import (
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-
-	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// agent runs beside memcached.
+// agent returns the container of the agent, which runs beside memcached.
 func agent(s settings) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
 		WithName(agentapi.AgentContainer).
@@ -38,16 +37,10 @@ func agentArguments(s settings) []string {
 	if s.Spec.Auth != nil {
 		args = append(args, "--users-file="+usersFile)
 	}
-	if resizesLive(s) {
+	if inputs.ResizesLive(s.Spec) {
 		args = append(args, "--cache-memory-file="+settingsDirectory+"/"+cacheMemoryFileName)
 	}
 	return args
-}
-
-// resizesLive tells whether the memory for items can be changed while memcached runs: not with a warm restart, and in a
-// Deployment every change of the pods replaces them anyway.
-func resizesLive(s settings) bool {
-	return s.Spec.Workload == v1alpha1.WorkloadStatefulSet && !s.Spec.WarmRestart
 }
 
 // agentResources are for a process of some 42 MB that is idle but for scrapes.

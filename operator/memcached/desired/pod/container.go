@@ -7,6 +7,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired/entry"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
 // PortName is the name of memcached's port, in the pod and in Services.
@@ -28,7 +29,7 @@ func memcached(s settings) *corev1ac.ContainerApplyConfiguration {
 		WithResources(s.resources.configuration()).
 		WithVolumeMounts(mountedBy(mounts(s), func(m mount) bool { return m.memcached })...).
 		WithSecurityContext(containerSecurity())
-	if resizesLive(s) {
+	if inputs.ResizesLive(s.Spec) {
 		// What a smaller cache gives back, the C library would keep for itself: 200 MiB stayed resident with 66 in use.
 		// Pages of items are 1 MiB; from half of that on, memory goes back to the kernel at once.
 		container.WithEnv(corev1ac.EnvVar().WithName("MALLOC_MMAP_THRESHOLD_").WithValue("524288"))
@@ -50,14 +51,14 @@ func containerSecurity() *corev1ac.SecurityContextApplyConfiguration {
 		WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))
 }
 
-// readiness takes a node out of Services soon, after ten seconds of silence, because clients notice a silent node at once.
+// readiness takes a pod out of Services after ten seconds of silence, because clients notice a silent pod at once.
 // It begins after a second because memcached takes some milliseconds to listen, and each failed probe is an event. The
 // kubelet looks at a new container when it starts and then once a period, so the period is also how long a start takes.
 func readiness() *corev1ac.ProbeApplyConfiguration {
 	return connects().WithInitialDelaySeconds(1).WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(5)
 }
 
-// liveness restarts a node late, because a restart empties it: only after a minute of silence.
+// liveness restarts memcached only after a minute of silence, because a restart loses the items.
 func liveness() *corev1ac.ProbeApplyConfiguration {
 	return connects().WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(6)
 }

@@ -62,7 +62,7 @@ func mounts(s settings) []mount {
 		mounts = append(mounts, mount{path: agentDirectory, agent: true, writable: true,
 			volume: volume(agentVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource())})
 	}
-	if resizesLive(s) {
+	if inputs.ResizesLive(s.Spec) {
 		mounts = append(mounts, mount{path: settingsDirectory, agent: true, volume: volume(settingsVolume).
 			WithDownwardAPI(corev1ac.DownwardAPIVolumeSource().WithItems(corev1ac.DownwardAPIVolumeFile().
 				WithPath(cacheMemoryFileName).

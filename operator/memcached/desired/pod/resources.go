@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// memory is both requested and the limit, so that a node is never evicted for using what it may use. memcached with
+	// memory is both requested and the limit, so that a pod is never evicted for using what it may use. memcached with
 	// -m 64 full of small items was measured at 76.7 MB; the rest is for connections, threads and a burst of large
 	// requests.
 	memory = "128Mi"
@@ -15,7 +15,7 @@ const (
 	// memoryWithTLS is the same with TLS, of which each of 1024 connections takes 80 KiB.
 	memoryWithTLS = "256Mi"
 
-	// cpuRequest is what an idle to moderately used node needs.
+	// cpuRequest is what an idle to moderately used memcached needs.
 	cpuRequest = "50m"
 
 	// cpuLimit exists because namespaces with a quota on limits.cpu refuse pods without one. memcached is throttled only

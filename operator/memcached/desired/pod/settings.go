@@ -18,22 +18,22 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// Request is what pods are made from.
+// Request is what a pod template is computed from.
 type Request struct {
 	// Spec is what the user wants.
 	Spec v1alpha1.MemcachedSpec
 
-	// Identity is what the labels are made of.
+	// Identity gives the labels.
 	Identity owned.Identity
 
-	// Host is the DNS name of all nodes, which the certificate of TLS is for.
+	// Host is the DNS name of all pods, for which the TLS certificate is issued.
 	Host string
 
-	// Images are what there is to run.
+	// Images are the images that pods can run.
 	Images inputs.Images
 }
 
-// settings are a request with every question answered.
+// settings are a request with everything that the spec leaves open filled in.
 type settings struct {
 	Request
 	image     string
@@ -42,8 +42,7 @@ type settings struct {
 	resources resources
 }
 
-// resolve answers every question that the spec leaves open. The error is Terminal: the spec asks for something that cannot
-// be.
+// resolve fills in what the spec leaves open. The error is Terminal: the spec asks for something impossible.
 func resolve(r Request) (settings, error) {
 	s := settings{Request: r, resources: resourcesOf(r.Spec.Resources, r.Spec.TLS != nil)}
 	var err error

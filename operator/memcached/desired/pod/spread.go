@@ -9,15 +9,15 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-// spread returns how the nodes are spread. Losing one machine should lose few nodes; but unless the user insists, a cluster
-// with a single machine still runs them all.
+// spread returns how pods are spread over nodes and zones. Losing one node should lose few pods; but unless the user insists,
+// a cluster with a single node still runs them all.
 func spread(s settings) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	const prefer, require = corev1.ScheduleAnyway, corev1.DoNotSchedule
-	wish := s.Spec.TopologySpread
-	if wish == nil {
-		wish = &v1alpha1.MemcachedTopologySpread{Preset: v1alpha1.TopologyPreferHosts}
+	asked := s.Spec.TopologySpread
+	if asked == nil {
+		asked = &v1alpha1.MemcachedTopologySpread{Preset: v1alpha1.TopologyPreferHosts}
 	}
-	switch wish.Preset {
+	switch asked.Preset {
 	case v1alpha1.TopologyNone:
 		return nil
 	case v1alpha1.TopologyPreferHosts:
@@ -29,7 +29,7 @@ func spread(s settings) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	case v1alpha1.TopologyRequireZones:
 		return constraints(over(s, corev1.LabelTopologyZone, require), over(s, corev1.LabelHostname, prefer))
 	}
-	return own(s, wish.Constraints)
+	return own(s, asked.Constraints)
 }
 
 type constraint = corev1ac.TopologySpreadConstraintApplyConfiguration
@@ -45,11 +45,11 @@ func over(s settings, key string, unsatisfiable corev1.UnsatisfiableConstraintAc
 }
 
 // own returns the constraints that the user wrote.
-func own(s settings, wishes []corev1.TopologySpreadConstraint) []*constraint {
+func own(s settings, askedes []corev1.TopologySpreadConstraint) []*constraint {
 	var own []*constraint
-	for i := range wishes {
-		configuration := owned.Convert[constraint](wishes[i])
-		if wishes[i].LabelSelector == nil {
+	for i := range askedes {
+		configuration := owned.Convert[constraint](askedes[i])
+		if askedes[i].LabelSelector == nil {
 			configuration.WithLabelSelector(ownPods(s))
 		}
 		own = append(own, configuration)

@@ -8,7 +8,6 @@ import (
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/memcached/desired/entry"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -18,8 +17,8 @@ import (
 // memcached's in the official images. An image without that user works as well.
 const userID = 11211
 
-// Template returns the pod template that a request asks for. The error is Terminal: the spec asks for something that
-// cannot be, and the message says what.
+// Template returns the pod template that a request asks for. The error is Terminal: the spec asks for something impossible, and
+// the message says what.
 func Template(r Request) (*corev1ac.PodTemplateSpecApplyConfiguration, error) {
 	s, err := resolve(r)
 	if err != nil {
@@ -43,17 +42,17 @@ func annotations(s settings) map[string]string {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	if resizesLive(s) {
+	if inputs.ResizesLive(s.Spec) {
 		annotations[agentapi.CacheMemoryAnnotation] = strconv.FormatInt(s.size.CacheMemory, 10)
 	}
-	// What is in the image matters to slots alone, and a Deployment replaces its pods for an annotation.
-	if s.version != "" && (s.Spec.Workload == v1alpha1.WorkloadStatefulSet || s.Spec.Image != "") {
+	// Only the rollout of a StatefulSet needs the version, and a Deployment replaces its pods for an annotation.
+	if s.version != "" && (inputs.StablePods(s.Spec) || s.Spec.Image != "") {
 		annotations[VersionAnnotation] = s.version
 	}
 	return annotations
 }
 
-// spec is what each node is made of. Fields that are left out have no influence on memcached, or defaults that suit it.
+// spec returns the spec of a pod. Fields that are left out do not affect memcached, or have defaults that suit it.
 func spec(s settings) *corev1ac.PodSpecApplyConfiguration {
 	pod := corev1ac.PodSpec().
 		// memcached does not talk to the API server, and needs no variables about the namespace's Services.
@@ -75,7 +74,7 @@ func spec(s settings) *corev1ac.PodSpecApplyConfiguration {
 	return place(pod, s)
 }
 
-// place says which machines may run a node.
+// place sets which nodes may run the pod.
 func place(pod *corev1ac.PodSpecApplyConfiguration, s settings) *corev1ac.PodSpecApplyConfiguration {
 	if s.Spec.Affinity != nil {
 		pod.WithAffinity(owned.Convert[corev1ac.AffinityApplyConfiguration](s.Spec.Affinity))

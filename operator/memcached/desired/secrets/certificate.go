@@ -18,14 +18,14 @@ import (
 const CAKey = "ca.crt"
 
 // Certificate says why memcached could not use the certificate in the Secret of spec.tls at the time now, or why
-// clients that verify it could not connect; nil if they can. serverName is the DNS name that it has to be for; with
-// slots, it has to be for *.serverName as well.
+// clients that verify it could not connect; nil if they can. The certificate must be for the DNS name serverName, and for
+// *.serverName as well if the pods have stable names.
 func Certificate(
-	secret *corev1.Secret, serverName string, slots bool, clientCertificates v1alpha1.ClientCertificates, now time.Time,
+	secret *corev1.Secret, serverName string, stablePods bool, clientCertificates v1alpha1.ClientCertificates, now time.Time,
 ) error {
 	certificates, err := readCertificates(secret)
 	if err == nil {
-		err = check(certificates, serverName, slots, now)
+		err = check(certificates, serverName, stablePods, now)
 	}
 	if err == nil && clientCertificates != "" {
 		err = checkClient(certificates, secret.Data[CAKey], now)
@@ -55,9 +55,9 @@ func readCertificates(secret *corev1.Secret) (*agentapi.Certificates, error) {
 
 // check says first what is to be mended first. Its messages stay the same while the certificates do, so that a condition
 // with them does not change all the time.
-func check(certificates *agentapi.Certificates, serverName string, slots bool, now time.Time) error {
+func check(certificates *agentapi.Certificates, serverName string, stablePods bool, now time.Time) error {
 	names := []string{serverName}
-	if slots {
+	if stablePods {
 		names = append(names, "*."+serverName)
 	}
 	err := certificates.Verify(now, names...)

@@ -1,7 +1,6 @@
-// Package secrets judges the Secrets that a cache is given, before memcached reads them: what it says about them at its
-// start ends in its log, and then it ends. It is pure: a Secret goes in, an error comes out that names the Secret, the key
-// in it and the mend, but never what is secret. How users and certificates are parsed is the agent's (package api of the agent), so
-// that operator and agent agree on what is sound.
+// Package secrets checks the Secrets of a cache before memcached reads them: memcached only logs what is wrong with them, and
+// exits. It is pure: a Secret goes in, and an error comes out that names the Secret, the key and how to mend it, but nothing
+// secret. Users and certificates are parsed by package agent/api, so that operator and agent agree on what is valid.
 //
 // Facts, each measured with memcached 1.6.18, 1.6.38 and 1.6.45 (the tests measure them again):
 //

@@ -15,7 +15,7 @@ const (
 	largestMaxItem = 1024 * mib
 
 	// memcached keeps 9 of its connections for itself, and 5 for each thread (1.6.45; 1.6.18 keeps 4). With less than that
-	// it ends, and with that it serves nobody.
+	// memcached exits; with exactly that, no client gets in.
 	ownConnections       = 9
 	connectionsPerThread = 5
 

@@ -113,7 +113,7 @@ func (q Input) milder(wanted *Template) Given {
 // between compares two templates of the workload.
 func (q Input) between(from, to *Template) ([]diff.Change, diff.Class) {
 	workload := diff.Deployment
-	if q.Spec.Workload == v1alpha1.WorkloadStatefulSet {
+	if inputs.StablePods(q.Spec) {
 		workload = diff.StatefulSet
 	}
 	running, err := read(workload, from)
