@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/cluster"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
-	"github.com/example/memcached-operator/hack/cluster/internal/progress"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 )
 
 func main() {
@@ -39,10 +38,10 @@ func root() *cobra.Command {
 }
 
 // local is what every verb works on. Progress goes to standard error: standard output is for results.
-func local() (layout.Layout, *cluster.Cluster, error) {
-	l, err := layout.Find()
+func local() (host.Layout, *cluster.Cluster, error) {
+	l, err := host.Find()
 	if err != nil {
-		return layout.Layout{}, nil, err
+		return host.Layout{}, nil, err
 	}
-	return l, cluster.New(l, progress.New(os.Stderr)), nil
+	return l, cluster.New(l, cluster.NewReporter(os.Stderr)), nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/cluster"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 )
 
 func mirrored() *cobra.Command {
@@ -29,7 +29,7 @@ func mirrored() *cobra.Command {
 }
 
 // runMirrored runs the command in the root of the checkout.
-func runMirrored(ctx context.Context, l layout.Layout, c *cluster.Cluster, args []string) error {
+func runMirrored(ctx context.Context, l host.Layout, c *cluster.Cluster, args []string) error {
 	mirror, err := c.Mirror(ctx)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func runMirrored(ctx context.Context, l layout.Layout, c *cluster.Cluster, args 
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	command.Env = append(os.Environ(),
 		"HTTPS_PROXY="+mirror.URL(), "https_proxy="+mirror.URL(),
-		"NO_PROXY=localhost,127.0.0.1,"+layout.TestRange, "no_proxy=localhost,127.0.0.1,"+layout.TestRange,
+		"NO_PROXY=localhost,127.0.0.1,"+host.TestRange, "no_proxy=localhost,127.0.0.1,"+host.TestRange,
 		"SSL_CERT_FILE="+l.TrustBundle())
 	if os.Getenv("KUBECONFIG") == "" {
 		command.Env = append(command.Env, "KUBECONFIG="+l.Kubeconfig())

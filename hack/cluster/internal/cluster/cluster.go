@@ -11,11 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/build"
+	"github.com/example/memcached-operator/hack/cluster/internal/debian"
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
-	"github.com/example/memcached-operator/hack/cluster/internal/progress"
-	"github.com/example/memcached-operator/hack/cluster/internal/step"
 )
 
 // Options choose what is brought up.
@@ -28,16 +26,16 @@ type Options struct {
 
 // Cluster is the local cluster, up or not.
 type Cluster struct {
-	layout     layout.Layout
+	layout     host.Layout
 	builder    build.Builder
 	supervisor *process.Supervisor
-	report     *progress.Reporter
+	report     *Reporter
 	// died is told of a component that ends while others are still coming up.
 	died context.CancelCauseFunc
 }
 
 // New describes the cluster that belongs to the layout.
-func New(l layout.Layout, report *progress.Reporter) *Cluster {
+func New(l host.Layout, report *Reporter) *Cluster {
 	return &Cluster{
 		layout:  l,
 		builder: build.Builder{Tools: l.Tools(), Bin: l.Bin()},
@@ -87,7 +85,7 @@ func (c *Cluster) Up(ctx context.Context, options Options) error {
 }
 
 // bringUp runs the steps. What an earlier run left is used where it is sound; where it is not, it is removed and all is started over.
-func (c *Cluster) bringUp(ctx context.Context, steps step.List, earlier bool) error {
+func (c *Cluster) bringUp(ctx context.Context, steps List, earlier bool) error {
 	err := c.attempt(ctx, steps)
 	if err == nil {
 		return nil
@@ -113,7 +111,7 @@ func (c *Cluster) bringUp(ctx context.Context, steps step.List, earlier bool) er
 }
 
 // attempt runs the steps once. A component that dies ends it with that component's last words.
-func (c *Cluster) attempt(ctx context.Context, steps step.List) error {
+func (c *Cluster) attempt(ctx context.Context, steps List) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.died = cancel
@@ -147,7 +145,7 @@ func (c *Cluster) teardown() error {
 
 // preflight refuses a machine that cannot run the cluster, before anything is made.
 func (c *Cluster) preflight() error {
-	if err := host.CompletePath(); err != nil {
+	if err := debian.CompletePath(); err != nil {
 		return err
 	}
 	disk := uint64(host.DiskToRun)

@@ -4,17 +4,14 @@ import (
 	"context"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
-	"github.com/example/memcached-operator/hack/cluster/internal/dns"
-	"github.com/example/memcached-operator/hack/cluster/internal/kube"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/node"
-	"github.com/example/memcached-operator/hack/cluster/internal/pki"
 	"github.com/example/memcached-operator/hack/cluster/internal/registry"
 )
 
 // configure writes certificates, kubeconfigs and every component's configuration.
 func (c *Cluster) configure(context.Context) error {
-	authority, err := pki.Open(c.layout.Cluster("pki"))
+	authority, err := controlplane.OpenAuthority(c.layout.Cluster("pki"))
 	if err != nil {
 		return err
 	}
@@ -30,14 +27,14 @@ func (c *Cluster) configure(context.Context) error {
 		return err
 	}
 	for _, user := range []string{"admin", "controller-manager", "scheduler", "proxy", "node"} {
-		err := kube.WriteKubeconfig(c.layout.Cluster(user+".kubeconfig"), layout.APIServer,
+		err := controlplane.WriteKubeconfig(c.layout.Cluster(user+".kubeconfig"), host.APIServer,
 			c.layout.PKI("ca.crt"), c.layout.PKI(user+".crt"), c.layout.PKI(user+".key"))
 		if err != nil {
 			return err
 		}
 	}
-	for _, write := range []func(layout.Layout) error{
-		controlplane.WriteConfig, dns.Write, registry.Write, node.WriteContainerd, node.WriteKubelet,
+	for _, write := range []func(host.Layout) error{
+		controlplane.WriteConfig, controlplane.WriteDNS, registry.WriteConfig, node.WriteContainerd, node.WriteKubelet,
 	} {
 		if err := write(c.layout); err != nil {
 			return err

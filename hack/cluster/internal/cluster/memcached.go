@@ -4,7 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/operand"
+	"github.com/example/memcached-operator/hack/cluster/internal/debian"
+	"github.com/example/memcached-operator/hack/cluster/internal/registry"
 )
 
 // Memcached downloads memcached of several Debian releases, unless it is there, and returns the folders that it is
@@ -22,13 +23,13 @@ func (c *Cluster) Memcached(ctx context.Context) ([]string, error) {
 	}
 	var roots []string
 	for _, packages := range downloads {
-		version, err := operand.Version(packages)
+		version, err := registry.Version(packages)
 		if err != nil {
 			return nil, err
 		}
-		root := filepath.Join(c.layout.Bin(), operand.Package+"-"+version)
-		if !operand.Memcached.Unpacked(root) {
-			if err := operand.Memcached.Unpack(packages, root); err != nil {
+		root := filepath.Join(c.layout.Bin(), registry.MemcachedPackage+"-"+version)
+		if !debian.Memcached.Unpacked(root) {
+			if err := debian.Memcached.Unpack(packages, root); err != nil {
 				return nil, err
 			}
 		}
@@ -40,9 +41,9 @@ func (c *Cluster) Memcached(ctx context.Context) ([]string, error) {
 // memcachedTasks downloads the packages that are missing.
 func (c *Cluster) memcachedTasks() []task {
 	var tasks []task
-	for _, release := range operand.Releases() {
+	for _, release := range debian.Releases() {
 		dir := c.layout.Cluster("debs", release.Name)
-		if !operand.Downloaded(dir) {
+		if !debian.Downloaded(dir) {
 			tasks = append(tasks, task{"download memcached of Debian " + release.Name, func(ctx context.Context) error {
 				return c.download(ctx, release, dir)
 			}})
@@ -52,11 +53,11 @@ func (c *Cluster) memcachedTasks() []task {
 }
 
 // download fetches memcached's packages of one release. An optional release that cannot be had is left out.
-func (c *Cluster) download(ctx context.Context, release operand.Release, dir string) error {
-	err := operand.Download(ctx, operand.Package, release.Name, dir)
+func (c *Cluster) download(ctx context.Context, release debian.Release, dir string) error {
+	err := debian.Download(ctx, registry.MemcachedPackage, release.Name, dir)
 	if err != nil && release.Optional && ctx.Err() == nil {
 		c.report.Logf("        going on without memcached of Debian %s (remove %s to try again): %v", release.Name, dir, err)
-		return operand.Without(dir)
+		return debian.Without(dir)
 	}
 	return err
 }
@@ -64,8 +65,8 @@ func (c *Cluster) download(ctx context.Context, release operand.Release, dir str
 // memcachedPackages returns the downloaded packages of each release that can be had.
 func (c *Cluster) memcachedPackages() ([][]string, error) {
 	var all [][]string
-	for _, release := range operand.Releases() {
-		packages, err := operand.Packages(c.layout.Cluster("debs", release.Name))
+	for _, release := range debian.Releases() {
+		packages, err := debian.Packages(c.layout.Cluster("debs", release.Name))
 		if err != nil {
 			return nil, err
 		}

@@ -6,13 +6,12 @@ import (
 	"os"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/build"
-	"github.com/example/memcached-operator/hack/cluster/internal/mirror"
+	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
 	"github.com/example/memcached-operator/hack/cluster/internal/olm"
-	"github.com/example/memcached-operator/hack/cluster/internal/pki"
 )
 
 // Mirror starts the release mirror with OLM as this cluster would install it.
-func (c *Cluster) Mirror(ctx context.Context) (*mirror.Mirror, error) {
+func (c *Cluster) Mirror(ctx context.Context) (*olm.Mirror, error) {
 	if _, err := os.Stat(c.layout.TrustBundle()); err != nil {
 		return nil, fmt.Errorf("the mirror uses the local cluster's certificate authority, which is not there yet: run `make cluster` first: %w", err)
 	}
@@ -28,12 +27,12 @@ func (c *Cluster) Mirror(ctx context.Context) (*mirror.Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	authority, err := pki.Open(c.layout.Cluster("pki"))
+	authority, err := controlplane.OpenAuthority(c.layout.Cluster("pki"))
 	if err != nil {
 		return nil, err
 	}
-	return mirror.Start(authority, map[string][]byte{
-		mirror.ReleasePath(build.OLMVersion, "crds.yaml"): definitions,
-		mirror.ReleasePath(build.OLMVersion, "olm.yaml"):  objects,
+	return olm.StartMirror(authority, map[string][]byte{
+		olm.ReleasePath(build.OLMVersion, "crds.yaml"): definitions,
+		olm.ReleasePath(build.OLMVersion, "olm.yaml"):  objects,
 	})
 }

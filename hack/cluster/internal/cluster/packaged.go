@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/operand"
+	"github.com/example/memcached-operator/hack/cluster/internal/debian"
 )
 
 // packaged downloads and unpacks the programs of a Debian package, unless they are there, and returns the folder that they
 // are in. The package is of the machine's own release, because they use the machine's libraries.
-func (c *Cluster) packaged(ctx context.Context, programs operand.Programs) (string, error) {
-	release, err := operand.Codename()
+func (c *Cluster) packaged(ctx context.Context, programs debian.Programs) (string, error) {
+	release, err := debian.Codename()
 	if err != nil {
 		return "", err
 	}
@@ -23,12 +23,12 @@ func (c *Cluster) packaged(ctx context.Context, programs operand.Programs) (stri
 	name := "download " + strings.Join(programs.Names, " and ") + " of Debian " + release
 	err = c.perform(ctx, []task{{name, func(ctx context.Context) error {
 		downloads := c.layout.Cluster("debs", programs.Package)
-		if !operand.Downloaded(downloads) {
-			if err := operand.Download(ctx, programs.Package, release, downloads); err != nil {
+		if !debian.Downloaded(downloads) {
+			if err := debian.Download(ctx, programs.Package, release, downloads); err != nil {
 				return err
 			}
 		}
-		files, err := operand.Packages(downloads)
+		files, err := debian.Packages(downloads)
 		if err != nil {
 			return err
 		}

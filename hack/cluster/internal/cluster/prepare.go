@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/build"
-	"github.com/example/memcached-operator/hack/cluster/internal/host"
-	"github.com/example/memcached-operator/hack/cluster/internal/operand"
+	"github.com/example/memcached-operator/hack/cluster/internal/debian"
+	"github.com/example/memcached-operator/hack/cluster/internal/registry"
 )
 
 // tools are the folders of built tools, and the packages that the images of memcached and nginx are made from.
@@ -54,13 +54,13 @@ func (c *Cluster) missing(options Options) ([]task, error) {
 	}
 	tasks = append(tasks, builds...)
 	tasks = append(tasks, c.memcachedTasks()...)
-	if dir := c.webServerPackages(); !operand.Downloaded(dir) {
+	if dir := c.webServerPackages(); !debian.Downloaded(dir) {
 		tasks = append(tasks, task{"download nginx of Debian", func(ctx context.Context) error {
-			release, err := operand.Codename()
+			release, err := debian.Codename()
 			if err != nil {
 				return err
 			}
-			return operand.Download(ctx, operand.WebServerPackage, release, dir)
+			return debian.Download(ctx, registry.NginxPackage, release, dir)
 		}})
 	}
 	return tasks, nil
@@ -68,12 +68,12 @@ func (c *Cluster) missing(options Options) ([]task, error) {
 
 // webServerPackages is the folder that nginx is downloaded to. Those of memcached are called after their releases.
 func (c *Cluster) webServerPackages() string {
-	return c.layout.Cluster("debs", operand.WebServerPackage)
+	return c.layout.Cluster("debs", registry.NginxPackage)
 }
 
 // Packages installs the Debian packages whose programs are missing, and nothing else.
 func (c *Cluster) Packages(ctx context.Context) error {
-	missing := host.MissingPackages()
+	missing := debian.MissingPackages()
 	if len(missing) > 0 && os.Geteuid() != 0 {
 		return fmt.Errorf("the packages %s are missing, and installing them needs root: run apt-get install %[1]s, or this with sudo -E", strings.Join(missing, " "))
 	}
@@ -84,15 +84,15 @@ func (c *Cluster) Packages(ctx context.Context) error {
 
 // installTasks installs the Debian packages whose programs are missing.
 func installTasks() []task {
-	missing := host.MissingPackages()
+	missing := debian.MissingPackages()
 	if len(missing) == 0 {
 		return nil
 	}
 	return []task{{"install " + strings.Join(missing, " "), func(ctx context.Context) error {
-		if err := host.Install(ctx, missing); err != nil {
+		if err := debian.Install(ctx, missing); err != nil {
 			return err
 		}
-		if still := host.MissingPackages(); len(still) > 0 {
+		if still := debian.MissingPackages(); len(still) > 0 {
 			return fmt.Errorf("the packages %s are installed, but their programs are not where they are expected: see hack/cluster/README.md", strings.Join(still, " "))
 		}
 		return nil
@@ -135,19 +135,19 @@ func (c *Cluster) tools() (tools, error) {
 	if have.operands, err = c.memcachedPackages(); err != nil {
 		return tools{}, err
 	}
-	have.webServer, err = operand.Packages(c.webServerPackages())
+	have.webServer, err = debian.Packages(c.webServerPackages())
 	return have, err
 }
 
 // Tool builds the tool that holds the named program, unless it is there, and returns the folder that the program is in. A
 // few programs come out of a Debian package instead.
 func (c *Cluster) Tool(ctx context.Context, program string) (string, error) {
-	if programs, ok := operand.Packaged(program); ok {
+	if programs, ok := debian.Packaged(program); ok {
 		return c.packaged(ctx, programs)
 	}
 	tool, err := build.Find(program)
 	if err != nil {
-		return "", fmt.Errorf("%w, and from Debian %s", err, strings.Join(operand.PackagedNames(), ", "))
+		return "", fmt.Errorf("%w, and from Debian %s", err, strings.Join(debian.PackagedNames(), ", "))
 	}
 	tasks, err := c.buildTasks([]build.Tool{tool})
 	if err != nil {

@@ -11,24 +11,22 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/build"
-	"github.com/example/memcached-operator/hack/cluster/internal/config"
-	"github.com/example/memcached-operator/hack/cluster/internal/images"
-	"github.com/example/memcached-operator/hack/cluster/internal/kube"
+	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/olm"
-	"github.com/example/memcached-operator/hack/cluster/internal/operand"
 	"github.com/example/memcached-operator/hack/cluster/internal/registry"
 )
 
-func (c *Cluster) publisher() (images.Publisher, error) {
+func (c *Cluster) publisher() (registry.Publisher, error) {
 	client, err := registry.NewClient(c.layout)
 	if err != nil {
-		return images.Publisher{}, err
+		return registry.Publisher{}, err
 	}
 	records := c.layout.Cluster("images")
 	if err := os.MkdirAll(records, 0o755); err != nil {
-		return images.Publisher{}, fmt.Errorf("make the folder for image records: %w", err)
+		return registry.Publisher{}, fmt.Errorf("make the folder for image records: %w", err)
 	}
-	return images.Publisher{Registry: client, Records: records}, nil
+	return registry.Publisher{Registry: client, Records: records}, nil
 }
 
 // pushImages makes the step that provides the images of the cluster itself.
@@ -38,9 +36,9 @@ func (c *Cluster) pushImages(t tools, options Options) func(context.Context) err
 		if err != nil {
 			return err
 		}
-		list := []images.Image{images.PauseImage(t.pause), images.OLMImage(t.olm), images.OPMImage(t.opm), images.UtilityImage()}
+		list := []registry.Image{registry.PauseImage(t.pause), registry.OLMImage(t.olm), registry.OPMImage(t.opm), registry.UtilityImage()}
 		if options.WithSDK {
-			list = append(list, images.ScorecardTestImage(t.sdk))
+			list = append(list, registry.ScorecardTestImage(t.sdk))
 		}
 		group, ctx := errgroup.WithContext(ctx)
 		for _, image := range list {
@@ -62,11 +60,11 @@ func (c *Cluster) pushOperands(t tools) func(context.Context) error {
 		}
 		digests := map[string]string{}
 		for _, packages := range t.operands {
-			version, err := operand.Version(packages)
+			version, err := registry.Version(packages)
 			if err != nil {
 				return err
 			}
-			image, err := operand.Image(packages)
+			image, err := registry.MemcachedImage(packages)
 			if err != nil {
 				return err
 			}
@@ -74,7 +72,7 @@ func (c *Cluster) pushOperands(t tools) func(context.Context) error {
 				return err
 			}
 		}
-		standIns, err := operand.Map(digests)
+		standIns, err := registry.Map(digests)
 		if err != nil {
 			return err
 		}
@@ -82,7 +80,7 @@ func (c *Cluster) pushOperands(t tools) func(context.Context) error {
 		if err != nil {
 			return fmt.Errorf("encode the map of images: %w", err)
 		}
-		return config.Write(c.layout.OperandMap(), append(data, '\n'), config.Public)
+		return host.WriteFile(c.layout.OperandMap(), append(data, '\n'), host.Public)
 	}
 }
 
@@ -93,7 +91,7 @@ func (c *Cluster) pushWebServer(t tools) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = publisher.Ensure(ctx, operand.WebServer(t.webServer))
+		_, err = publisher.Ensure(ctx, registry.NginxImage(t.webServer))
 		return err
 	}
 }
@@ -104,12 +102,12 @@ func (c *Cluster) Manifests(ctx context.Context) (olm.Manifests, error) {
 	if err != nil {
 		return olm.Manifests{}, err
 	}
-	return olm.Render(module, build.OLMVersion, images.OLM, images.OPM)
+	return olm.Render(module, build.OLMVersion, registry.OLM, registry.OPM)
 }
 
 // applyOLM installs OLM unless it is there.
 func (c *Cluster) applyOLM(ctx context.Context) error {
-	client, err := kube.NewClient(c.layout.Kubeconfig())
+	client, err := controlplane.NewClient(c.layout.Kubeconfig())
 	if err != nil {
 		return err
 	}
@@ -128,7 +126,7 @@ func (c *Cluster) refuseOLM(ctx context.Context) error {
 	if c.Running() != nil {
 		return nil
 	}
-	client, err := kube.NewClient(c.layout.Kubeconfig())
+	client, err := controlplane.NewClient(c.layout.Kubeconfig())
 	if err != nil {
 		return err
 	}
@@ -143,7 +141,7 @@ func (c *Cluster) refuseOLM(ctx context.Context) error {
 }
 
 func (c *Cluster) awaitOLM(ctx context.Context) error {
-	client, err := kube.NewClient(c.layout.Kubeconfig())
+	client, err := controlplane.NewClient(c.layout.Kubeconfig())
 	if err != nil {
 		return err
 	}

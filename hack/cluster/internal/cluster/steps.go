@@ -7,13 +7,10 @@ import (
 	"time"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
-	"github.com/example/memcached-operator/hack/cluster/internal/dns"
-	"github.com/example/memcached-operator/hack/cluster/internal/kube"
-	"github.com/example/memcached-operator/hack/cluster/internal/network"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/node"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 	"github.com/example/memcached-operator/hack/cluster/internal/registry"
-	"github.com/example/memcached-operator/hack/cluster/internal/step"
 )
 
 const (
@@ -22,8 +19,8 @@ const (
 )
 
 // steps is the cluster, from the ground up. Down runs it backwards.
-func (c *Cluster) steps(t tools, options Options) step.List {
-	list := step.List{
+func (c *Cluster) steps(t tools, options Options) List {
+	list := List{
 		{Name: "certificates and configuration", Up: c.configure},
 		{Name: "strays", Down: c.removeStrays},
 		{Name: "network", Up: c.networkUp, Down: c.networkDown},
@@ -52,7 +49,7 @@ func (c *Cluster) steps(t tools, options Options) step.List {
 		},
 		{
 			Name: "DNS", Needs: []string{"API server"},
-			Up: c.start(spec(dns.Spec(c.layout, t.coredns), dns.Ready)), Down: c.stop("coredns"),
+			Up: c.start(spec(controlplane.DNS(c.layout, t.coredns), controlplane.DNSReady)), Down: c.stop("coredns"),
 		},
 		{
 			Name: "containerd", Needs: []string{"certificates and configuration"},
@@ -73,8 +70,8 @@ func (c *Cluster) steps(t tools, options Options) step.List {
 	return list
 }
 
-func (c *Cluster) olmSteps() step.List {
-	return step.List{
+func (c *Cluster) olmSteps() List {
+	return List{
 		{Name: "OLM's objects", Needs: []string{"API server"}, Up: c.applyOLM},
 		{Name: "OLM", Needs: []string{"OLM's objects", "node", "kube-proxy", "controller manager", "scheduler", "DNS"}, Up: c.awaitOLM},
 	}
@@ -119,7 +116,7 @@ func (c *Cluster) stop(name string) func(context.Context) error {
 }
 
 func (c *Cluster) registry() (process.Spec, func(context.Context) error, error) {
-	s, err := registry.Spec(c.layout)
+	s, err := registry.Process(c.layout)
 	if err != nil {
 		return s, nil, err
 	}
@@ -132,7 +129,7 @@ func (c *Cluster) registry() (process.Spec, func(context.Context) error, error) 
 
 func (c *Cluster) apiServer(t tools) launch {
 	return func() (process.Spec, func(context.Context) error, error) {
-		client, err := kube.NewClient(c.layout.Kubeconfig())
+		client, err := controlplane.NewClient(c.layout.Kubeconfig())
 		if err != nil {
 			return process.Spec{}, nil, err
 		}
@@ -142,7 +139,7 @@ func (c *Cluster) apiServer(t tools) launch {
 
 func (c *Cluster) kubelet(t tools) launch {
 	return func() (process.Spec, func(context.Context) error, error) {
-		client, err := kube.NewClient(c.layout.Kubeconfig())
+		client, err := controlplane.NewClient(c.layout.Kubeconfig())
 		if err != nil {
 			return process.Spec{}, nil, err
 		}
@@ -151,17 +148,17 @@ func (c *Cluster) kubelet(t tools) launch {
 }
 
 func (c *Cluster) networkUp(context.Context) error {
-	if err := network.SetKernel(c.layout.Cluster("run", "kernel.json")); err != nil {
+	if err := host.SetKernel(c.layout.Cluster("run", "kernel.json")); err != nil {
 		return err
 	}
-	if err := network.Up(); err != nil {
+	if err := host.AddNetwork(); err != nil {
 		return err
 	}
-	return network.OpenFirewall()
+	return host.OpenFirewall()
 }
 
 func (c *Cluster) networkDown(context.Context) error {
-	return errors.Join(network.RemoveProxyTables(), network.CloseFirewall(), network.Down(), network.RestoreKernel(c.layout.Cluster("run", "kernel.json")))
+	return errors.Join(host.RemoveProxyTables(), host.CloseFirewall(), host.RemoveNetwork(), host.RestoreKernel(c.layout.Cluster("run", "kernel.json")))
 }
 
 // removeEtcd stops etcd and forgets what it stored: every cluster starts empty.

@@ -5,28 +5,25 @@ package controlplane
 import (
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/config"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
-	"github.com/example/memcached-operator/hack/cluster/internal/pki"
-	"github.com/example/memcached-operator/hack/cluster/internal/probe"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
 // Leaves are the certificates that the cluster's components need.
-func Leaves() []pki.Leaf {
-	return []pki.Leaf{
+func Leaves() []Leaf {
+	return []Leaf{
 		{
 			Name: "apiserver", User: "kube-apiserver",
 			DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
-			IPs: []string{"127.0.0.1", layout.NodeIP, layout.APIServiceIP},
+			IPs: []string{"127.0.0.1", host.NodeIP, host.APIServiceIP},
 		},
 		{Name: "admin", User: "admin", Groups: []string{"system:masters"}},
 		{Name: "controller-manager", User: "system:kube-controller-manager"},
 		{Name: "scheduler", User: "system:kube-scheduler"},
 		{Name: "proxy", User: "system:kube-proxy"},
 		{
-			Name: "node", User: "system:node:" + layout.NodeName, Groups: []string{"system:nodes"},
-			DNS: []string{layout.NodeName}, IPs: []string{layout.NodeIP},
+			Name: "node", User: "system:node:" + host.NodeName, Groups: []string{"system:nodes"},
+			DNS: []string{host.NodeName}, IPs: []string{host.NodeIP},
 		},
 		{Name: "front-proxy", User: "front-proxy"},
 		{Name: "kubelet-client", User: "kube-apiserver-kubelet-client", Groups: []string{"system:masters"}},
@@ -36,22 +33,22 @@ func Leaves() []pki.Leaf {
 
 // Health checks of the components that answer on loopback.
 var (
-	EtcdReady              = probe.HTTP(layout.EtcdClient + "/health")
-	ControllerManagerReady = probe.HTTP("https://127.0.0.1:10257/healthz")
-	SchedulerReady         = probe.HTTP("https://127.0.0.1:10259/healthz")
+	EtcdReady              = process.HTTPReady(host.EtcdClient + "/health")
+	ControllerManagerReady = process.HTTPReady("https://127.0.0.1:10257/healthz")
+	SchedulerReady         = process.HTTPReady("https://127.0.0.1:10259/healthz")
 )
 
 // Etcd is the store. It does not sync to disk: its data never outlives the cluster.
-func Etcd(l layout.Layout, bin string) process.Spec {
+func Etcd(l host.Layout, bin string) process.Spec {
 	return process.Spec{Name: "etcd", Path: filepath.Join(bin, "etcd"), Args: []string{
 		"--data-dir=" + l.Cluster("etcd"),
 		"--unsafe-no-fsync",
 		"--log-level=warn",
-		"--listen-client-urls=" + layout.EtcdClient,
-		"--advertise-client-urls=" + layout.EtcdClient,
-		"--listen-peer-urls=" + layout.EtcdPeer,
-		"--initial-advertise-peer-urls=" + layout.EtcdPeer,
-		"--initial-cluster=default=" + layout.EtcdPeer,
+		"--listen-client-urls=" + host.EtcdClient,
+		"--advertise-client-urls=" + host.EtcdClient,
+		"--listen-peer-urls=" + host.EtcdPeer,
+		"--initial-advertise-peer-urls=" + host.EtcdPeer,
+		"--initial-cluster=default=" + host.EtcdPeer,
 	}}
 }
 
@@ -71,23 +68,23 @@ rules:
 `
 
 // AuditLog is where the API server writes its audit log, one JSON event a line.
-func AuditLog(l layout.Layout) string { return l.Cluster("logs", "audit.log") }
+func AuditLog(l host.Layout) string { return l.Cluster("logs", "audit.log") }
 
-func auditPolicyFile(l layout.Layout) string { return l.Cluster("audit-policy.yaml") }
+func auditPolicyFile(l host.Layout) string { return l.Cluster("audit-policy.yaml") }
 
 // WriteConfig writes the files that the API server reads.
-func WriteConfig(l layout.Layout) error {
-	return config.Write(auditPolicyFile(l), []byte(auditPolicy), config.Public)
+func WriteConfig(l host.Layout) error {
+	return host.WriteFile(auditPolicyFile(l), []byte(auditPolicy), host.Public)
 }
 
 // APIServer is the API server. It listens on every address because kubectl comes by loopback and pods by the bridge.
-func APIServer(l layout.Layout, bin string) process.Spec {
+func APIServer(l host.Layout, bin string) process.Spec {
 	return process.Spec{Name: "kube-apiserver", Path: filepath.Join(bin, "kube-apiserver"), Args: []string{
-		"--etcd-servers=" + layout.EtcdClient,
+		"--etcd-servers=" + host.EtcdClient,
 		"--bind-address=0.0.0.0",
 		"--secure-port=6443",
-		"--advertise-address=" + layout.NodeIP,
-		"--service-cluster-ip-range=" + layout.ServiceCIDR,
+		"--advertise-address=" + host.NodeIP,
+		"--service-cluster-ip-range=" + host.ServiceCIDR,
 		"--tls-cert-file=" + l.PKI("apiserver.crt"),
 		"--tls-private-key-file=" + l.PKI("apiserver.key"),
 		"--client-ca-file=" + l.PKI("ca.crt"),
@@ -119,7 +116,7 @@ func APIServer(l layout.Layout, bin string) process.Spec {
 }
 
 // ControllerManager runs Kubernetes's own controllers.
-func ControllerManager(l layout.Layout, bin string) process.Spec {
+func ControllerManager(l host.Layout, bin string) process.Spec {
 	return process.Spec{Name: "kube-controller-manager", Path: filepath.Join(bin, "kube-controller-manager"), Args: []string{
 		"--kubeconfig=" + l.Cluster("controller-manager.kubeconfig"),
 		"--bind-address=127.0.0.1",
@@ -130,14 +127,14 @@ func ControllerManager(l layout.Layout, bin string) process.Spec {
 		"--use-service-account-credentials",
 		"--leader-elect=false",
 		"--allocate-node-cidrs=false",
-		"--cluster-cidr=" + layout.PodCIDR,
+		"--cluster-cidr=" + host.PodCIDR,
 		"--flex-volume-plugin-dir=" + l.Cluster("kubelet-plugins"),
 		"--profiling=false",
 	}, Files: []string{l.Cluster("controller-manager.kubeconfig"), l.PKI("ca.crt"), l.PKI("sa.key")}}
 }
 
 // Scheduler assigns pods to the node.
-func Scheduler(l layout.Layout, bin string) process.Spec {
+func Scheduler(l host.Layout, bin string) process.Spec {
 	return process.Spec{Name: "kube-scheduler", Path: filepath.Join(bin, "kube-scheduler"), Args: []string{
 		"--kubeconfig=" + l.Cluster("scheduler.kubeconfig"),
 		"--bind-address=127.0.0.1",

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
 )
 
 func TestParseSocketsTakesListenersOnly(t *testing.T) {
@@ -59,7 +57,7 @@ func TestCheckPortsNamesThePortAndWhoHasIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	ports := []layout.Port{{Process: "etcd", Protocol: "tcp", Address: netip.MustParseAddrPort(listener.Addr().String())}}
+	ports := []Port{{Process: "etcd", Protocol: "tcp", Address: netip.MustParseAddrPort(listener.Addr().String())}}
 
 	err = checkPorts(ports, func(string) bool { return false })
 	if err == nil {
@@ -115,20 +113,5 @@ func TestCheckDiskSaysHowMuchIsMissing(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "not", "there", "yet")
 	if err := checkDisk(folder, 1<<60); err == nil || !strings.Contains(err.Error(), "XDG_CACHE_HOME") {
 		t.Errorf("error is %v", err)
-	}
-}
-
-func TestANeedIsMetByAProgramInThePath(t *testing.T) {
-	bin := t.TempDir()
-	t.Setenv("PATH", bin)
-	n := need{pkg: "some", file: "some-program"}
-	if n.met() {
-		t.Fatal("met by nothing")
-	}
-	if err := os.WriteFile(filepath.Join(bin, "some-program"), nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if !n.met() {
-		t.Error("not met by the program")
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
 )
 
 // socket is one listener of this machine.
@@ -21,7 +19,7 @@ type socket struct {
 }
 
 // checkPorts reports every port of the cluster that somebody else listens on.
-func checkPorts(ports []layout.Port, alive func(process string) bool) error {
+func checkPorts(ports []Port, alive func(process string) bool) error {
 	listeners := map[string][]socket{}
 	for _, protocol := range []string{"tcp", "udp"} {
 		for _, version := range []string{"", "6"} {

@@ -9,9 +9,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
-	"github.com/example/memcached-operator/hack/cluster/internal/network"
 )
 
 // Disk space that must be free in the cache folder, in bytes.
@@ -24,14 +21,14 @@ const (
 
 // Check returns everything that is wrong with the machine, one line each, before anything is started.
 // alive tells which of the cluster's own processes run already: their ports are theirs.
-func Check(l layout.Layout, disk uint64, alive func(process string) bool) error {
+func Check(l Layout, disk uint64, alive func(process string) bool) error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("the local cluster runs on Linux only, and this is %s: set KUBECONFIG to a cluster of your own instead", runtime.GOOS)
 	}
 	if os.Geteuid() != 0 {
 		return errors.New("the local cluster needs root, for network namespaces and containers: run it with sudo -E, or set KUBECONFIG to a cluster of your own instead")
 	}
-	return errors.Join(checkDisk(l.Cache, disk), checkCgroups("/sys/fs/cgroup"), checkRange(), checkPorts(layout.Ports(), alive))
+	return errors.Join(checkDisk(l.Cache, disk), checkCgroups("/sys/fs/cgroup"), checkRange(), checkPorts(Ports(), alive))
 }
 
 // checkDisk looks at the file system that will hold the cache.
@@ -89,12 +86,12 @@ func containsWord(text, word string) bool {
 }
 
 func checkRange() error {
-	user, err := network.InUse()
+	user, err := InUse()
 	if err != nil {
 		return err
 	}
 	if user != "" {
-		return fmt.Errorf("the addresses %s are in use on this machine (%s): the cluster needs them for itself, so remove that", layout.TestRange, user)
+		return fmt.Errorf("the addresses %s are in use on this machine (%s): the cluster needs them for itself, so remove that", TestRange, user)
 	}
 	return nil
 }

@@ -8,13 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/config"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
 // PauseImage is the image of every pod's sandbox, in the local registry.
-const PauseImage = layout.Registry + "/memcached-operator/pause:1"
+const PauseImage = host.Registry + "/memcached-operator/pause:1"
 
 // CNIPlugins is the folder of Debian's CNI plugins.
 const CNIPlugins = "/usr/lib/cni"
@@ -74,24 +73,24 @@ const cniConfig = `{
 }
 `
 
-func stateDir(l layout.Layout) string { return l.Cluster("containerd", "state") }
+func stateDir(l host.Layout) string { return l.Cluster("containerd", "state") }
 
 // WriteContainerd writes the configuration of containerd and of the pod network.
-func WriteContainerd(l layout.Layout) error {
+func WriteContainerd(l host.Layout) error {
 	network := l.CNI("config")
 	hosts := l.Cluster("registry-hosts")
 	files := map[string]string{
 		l.Cluster("containerd.toml"): fmt.Sprintf(containerdConfig, l.Cluster("containerd", "root"), stateDir(l),
 			l.ContainerdSocket(), l.Cluster("containerd", "opt"), PauseImage, CNIPlugins, network, l.Cluster("containerd", "runc"), hosts),
-		filepath.Join(hosts, "_default", "hosts.toml"): fmt.Sprintf(hostsConfig, layout.Registry, l.PKI("ca.crt")),
-		filepath.Join(network, "10-pods.conflist"): fmt.Sprintf(cniConfig, layout.NetworkName, layout.Bridge,
-			l.CNI("leases"), layout.PodCIDR, layout.NodeIP),
+		filepath.Join(hosts, "_default", "hosts.toml"): fmt.Sprintf(hostsConfig, host.Registry, l.PKI("ca.crt")),
+		filepath.Join(network, "10-pods.conflist"): fmt.Sprintf(cniConfig, host.NetworkName, host.Bridge,
+			l.CNI("leases"), host.PodCIDR, host.NodeIP),
 	}
 	return writeFiles(files)
 }
 
 // Containerd is the container runtime.
-func Containerd(l layout.Layout) (process.Spec, error) {
+func Containerd(l host.Layout) (process.Spec, error) {
 	path, err := exec.LookPath("containerd")
 	if err != nil {
 		return process.Spec{}, fmt.Errorf("find containerd: %w", err)
@@ -104,7 +103,7 @@ func Containerd(l layout.Layout) (process.Spec, error) {
 }
 
 // ContainerdReady returns nil when containerd answers.
-func ContainerdReady(l layout.Layout) func(context.Context) error {
+func ContainerdReady(l host.Layout) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := ctr(ctx, l, "version")
 		return err
@@ -114,7 +113,7 @@ func ContainerdReady(l layout.Layout) func(context.Context) error {
 // writeFiles writes configuration files.
 func writeFiles(files map[string]string) error {
 	for path, content := range files {
-		if err := config.Write(path, []byte(content), config.Public); err != nil {
+		if err := host.WriteFile(path, []byte(content), host.Public); err != nil {
 			return err
 		}
 	}

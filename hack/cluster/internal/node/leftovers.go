@@ -16,17 +16,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
 // tasks is containerd's folder with one folder per running container.
-func tasks(l layout.Layout) string {
+func tasks(l host.Layout) string {
 	return filepath.Join(stateDir(l), "io.containerd.runtime.v2.task", "k8s.io")
 }
 
 // KillContainers ends every container of the cluster, whether containerd still runs or not.
-func KillContainers(l layout.Layout) error {
+func KillContainers(l host.Layout) error {
 	files, err := filepath.Glob(filepath.Join(tasks(l), "*", "init.pid"))
 	if err != nil {
 		return fmt.Errorf("list containers: %w", err)
@@ -67,7 +67,7 @@ func killContainer(file string) error {
 
 // RemoveContainers deletes containerd's records of containers, and with them their file systems; images stay.
 // containerd must be running.
-func RemoveContainers(ctx context.Context, l layout.Layout) error {
+func RemoveContainers(ctx context.Context, l host.Layout) error {
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -94,7 +94,7 @@ func RemoveContainers(ctx context.Context, l layout.Layout) error {
 }
 
 // ctr runs containerd's own client against the cluster's containerd.
-func ctr(ctx context.Context, l layout.Layout, args ...string) (string, error) {
+func ctr(ctx context.Context, l host.Layout, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", l.ContainerdSocket(), "--namespace", "k8s.io", "--timeout", "5s"}, args...)...)
 	output, err := cmd.CombinedOutput()
 	if err != nil {
@@ -105,7 +105,7 @@ func ctr(ctx context.Context, l layout.Layout, args ...string) (string, error) {
 
 // RemoveFiles unmounts and deletes what kubelet and containerd keep for a run: everything but images.
 // Neither may be running.
-func RemoveFiles(l layout.Layout) error {
+func RemoveFiles(l host.Layout) error {
 	errs := []error{unmountBelow(l.Cluster())}
 	for _, path := range []string{l.Cluster("kubelet"), stateDir(l), l.Cluster("containerd", "runc"), l.CNI(), podLogs(l), l.ContainerdSocket(), l.ContainerdSocket() + ".ttrpc"} {
 		if err := os.RemoveAll(path); err != nil {

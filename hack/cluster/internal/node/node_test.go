@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
@@ -28,8 +28,8 @@ func TestMountsBelowTakesOnlyWhatIsInside(t *testing.T) {
 }
 
 func TestConfigurationsAreWellFormed(t *testing.T) {
-	l := layout.Layout{Cache: filepath.Join(t.TempDir(), `with "quotes"`)}
-	for _, write := range []func(layout.Layout) error{WriteContainerd, WriteKubelet} {
+	l := host.Layout{Cache: filepath.Join(t.TempDir(), `with "quotes"`)}
+	for _, write := range []func(host.Layout) error{WriteContainerd, WriteKubelet} {
 		if err := write(l); err != nil {
 			t.Fatal(err)
 		}
@@ -39,14 +39,14 @@ func TestConfigurationsAreWellFormed(t *testing.T) {
 		ClusterDNS []string `json:"clusterDNS"`
 	}
 	unmarshal(t, l.Cluster("kubelet.yaml"), &kubelet)
-	if kubelet.ResolvConf != l.Cluster("resolv.conf") || !slices.Equal(kubelet.ClusterDNS, []string{layout.NodeIP}) {
+	if kubelet.ResolvConf != l.Cluster("resolv.conf") || !slices.Equal(kubelet.ClusterDNS, []string{host.NodeIP}) {
 		t.Errorf("kubelet: %+v", kubelet)
 	}
 	var network struct {
 		Plugins []struct{ Type, Bridge string }
 	}
 	unmarshal(t, l.CNI("config", "10-pods.conflist"), &network)
-	if len(network.Plugins) != 1 || network.Plugins[0].Bridge != layout.Bridge {
+	if len(network.Plugins) != 1 || network.Plugins[0].Bridge != host.Bridge {
 		t.Errorf("network: %+v", network)
 	}
 }
@@ -69,7 +69,7 @@ func TestAContainerIsKilledOnlyByItsOwnCgroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
-	l := layout.Layout{Cache: t.TempDir()}
+	l := host.Layout{Cache: t.TempDir()}
 	folder := filepath.Join(tasks(l), "0123456789abcdef")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 )
 
 // Some things land outside the cluster's folder because their places are fixed in containerd, the CNI library and the
@@ -44,7 +44,7 @@ func removeSockets() error {
 }
 
 // removeLogLinks deletes the links in /var/log/containers that point at this cluster's logs.
-func removeLogLinks(l layout.Layout) error {
+func removeLogLinks(l host.Layout) error {
 	links, err := filepath.Glob("/var/log/containers/*.log")
 	if err != nil {
 		return fmt.Errorf("list container logs: %w", err)
@@ -63,13 +63,13 @@ func removeLogLinks(l layout.Layout) error {
 // name holds the sandbox's id, and one for the loopback interface of the same sandbox.
 func removeNetworkResults() error {
 	const folder, device = "/var/lib/cni/results/", "-eth0"
-	files, err := filepath.Glob(folder + layout.NetworkName + "-*" + device)
+	files, err := filepath.Glob(folder + host.NetworkName + "-*" + device)
 	if err != nil {
 		return fmt.Errorf("list network results: %w", err)
 	}
 	var errs []error
 	for _, file := range files {
-		sandbox := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), layout.NetworkName+"-"), device)
+		sandbox := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), host.NetworkName+"-"), device)
 		for _, result := range []string{folder + "cni-loopback-" + sandbox + "-lo", file} {
 			if err := os.Remove(result); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, fmt.Errorf("remove a network result: %w", err))

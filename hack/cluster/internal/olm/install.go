@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/kube"
+	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
 )
 
 // Namespace is where OLM runs.
@@ -27,7 +27,7 @@ var (
 )
 
 // Install applies the manifests: definitions first, the rest once they are established.
-func Install(ctx context.Context, client *kube.Client, manifests Manifests) error {
+func Install(ctx context.Context, client *controlplane.Client, manifests Manifests) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, crd := range manifests.CRDs {
 		group.Go(func() error { return client.Apply(groupCtx, crd) })
@@ -36,19 +36,19 @@ func Install(ctx context.Context, client *kube.Client, manifests Manifests) erro
 		return err
 	}
 	for _, crd := range manifests.CRDs {
-		err := kube.Until(ctx, establishTimeout, func(ctx context.Context) error {
+		err := controlplane.Until(ctx, establishTimeout, func(ctx context.Context) error {
 			have, err := client.Get(ctx, crds, "", crd.GetName())
 			if err != nil {
 				return err
 			}
-			return kube.ConditionTrue(have, "Established")
+			return controlplane.ConditionTrue(have, "Established")
 		})
 		if err != nil {
 			return err
 		}
 	}
 	for _, object := range manifests.Objects {
-		err := kube.Until(ctx, establishTimeout, func(ctx context.Context) error { return client.Apply(ctx, object) })
+		err := controlplane.Until(ctx, establishTimeout, func(ctx context.Context) error { return client.Apply(ctx, object) })
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func Install(ctx context.Context, client *kube.Client, manifests Manifests) erro
 }
 
 // Working returns nil when the packageserver's CSV has succeeded: the last part of OLM to come up, installed by OLM itself.
-func Working(ctx context.Context, client *kube.Client) error {
+func Working(ctx context.Context, client *controlplane.Client) error {
 	csv, err := client.Get(ctx, csvs, Namespace, "packageserver")
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ func Working(ctx context.Context, client *kube.Client) error {
 }
 
 // Await waits until OLM works.
-func Await(ctx context.Context, client *kube.Client) error {
-	err := kube.Until(ctx, succeedTimeout, func(ctx context.Context) error { return Working(ctx, client) })
+func Await(ctx context.Context, client *controlplane.Client) error {
+	err := controlplane.Until(ctx, succeedTimeout, func(ctx context.Context) error { return Working(ctx, client) })
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("OLM does not come up: %w (see kubectl -n %s get pods,events)", err, Namespace)
 	}
@@ -83,9 +83,9 @@ func Await(ctx context.Context, client *kube.Client) error {
 }
 
 // Installed tells whether the cluster has OLM's definitions, whoever installed them.
-func Installed(ctx context.Context, client *kube.Client) (bool, error) {
+func Installed(ctx context.Context, client *controlplane.Client) (bool, error) {
 	_, err := client.Get(ctx, crds, "", "clusterserviceversions.operators.coreos.com")
-	if kube.IsNotFound(err) {
+	if controlplane.IsNotFound(err) {
 		return false, nil
 	}
 	return err == nil, err

@@ -17,33 +17,32 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/config"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-const template = `version: 0.1
+const configuration = `version: 0.1
 log: {level: warn, accesslog: {disabled: true}}
 storage: {filesystem: {rootdirectory: %q}, delete: {enabled: true}}
 http: {addr: "127.0.0.1:5000", secret: of one instance, tls: {certificate: %q, key: %q}}
 `
 
-func file(l layout.Layout) string { return l.Cluster("registry.yaml") }
+func configFile(l host.Layout) string { return l.Cluster("registry.yaml") }
 
-// Write writes the registry's configuration.
-func Write(l layout.Layout) error {
-	text := fmt.Sprintf(template, l.Cluster("registry"), l.PKI("registry.crt"), l.PKI("registry.key"))
-	return config.Write(file(l), []byte(text), config.Public)
+// WriteConfig writes the registry's configuration.
+func WriteConfig(l host.Layout) error {
+	text := fmt.Sprintf(configuration, l.Cluster("registry"), l.PKI("registry.crt"), l.PKI("registry.key"))
+	return host.WriteFile(configFile(l), []byte(text), host.Public)
 }
 
-// Spec says how the registry is run.
-func Spec(l layout.Layout) (process.Spec, error) {
+// Process says how the registry is run.
+func Process(l host.Layout) (process.Spec, error) {
 	path, err := exec.LookPath("docker-registry")
 	if err != nil {
 		return process.Spec{}, fmt.Errorf("find docker-registry: %w", err)
 	}
 	return process.Spec{
-		Name: "registry", Path: path, Args: []string{"serve", file(l)}, Files: []string{file(l), l.PKI("registry.crt")},
+		Name: "registry", Path: path, Args: []string{"serve", configFile(l)}, Files: []string{configFile(l), l.PKI("registry.crt")},
 		Env: []string{"OTEL_TRACES_EXPORTER=none"}, // newer versions send traces to a collector by default
 	}, nil
 }
@@ -54,7 +53,7 @@ type Client struct {
 }
 
 // NewClient trusts the cluster's own authority.
-func NewClient(l layout.Layout) (*Client, error) {
+func NewClient(l host.Layout) (*Client, error) {
 	authority, err := os.ReadFile(l.PKI("ca.crt"))
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster's authority: %w", err)
@@ -71,7 +70,7 @@ func NewClientWith(transport http.RoundTripper) *Client { return &Client{transpo
 
 // Ready returns nil when the registry answers.
 func (c *Client) Ready(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+layout.Registry+"/v2/", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+host.Registry+"/v2/", nil)
 	if err != nil {
 		return fmt.Errorf("ask the registry: %w", err)
 	}
@@ -96,7 +95,7 @@ func Local(reference string) (name.Reference, error) {
 	if _, byDigest := official.(name.Digest); byDigest {
 		separator = "@"
 	}
-	return name.ParseReference(layout.Registry + "/" + official.Context().RepositoryStr() + separator + official.Identifier())
+	return name.ParseReference(host.Registry + "/" + official.Context().RepositoryStr() + separator + official.Identifier())
 }
 
 // Digest returns what the registry has under the reference, or "" when it has nothing.

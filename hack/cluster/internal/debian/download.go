@@ -1,0 +1,196 @@
+package debian
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Release is a Debian release to take memcached from.
+type Release struct {
+	Name string
+	// Optional releases are left out, with a note, when they cannot be had.
+	Optional bool
+}
+
+// Releases lists them, the oldest first: 1.6.18 in bookworm, 1.6.38 in trixie, the newest in sid.
+func Releases() []Release {
+	return []Release{{Name: "bookworm"}, {Name: "trixie"}, {Name: "sid", Optional: true}}
+}
+
+// index is what is kept beside downloaded packages: it is written last, so its presence means that all is there.
+const index = "packages.json"
+
+// Download fetches a package and the libraries that it depends on from one release into dir.
+func Download(ctx context.Context, name, release, dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("clear %s: %w", dir, err)
+	}
+	apt, err := newApt(release, dir)
+	if err != nil {
+		return err
+	}
+	if _, err := apt.run(ctx, "apt-get", "update"); err != nil {
+		return err
+	}
+	packages, err := apt.libraries(ctx, name)
+	if err != nil {
+		return err
+	}
+	if _, err := apt.run(ctx, "apt-get", append([]string{"download"}, packages...)...); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(apt.state); err != nil {
+		return fmt.Errorf("clear apt's state: %w", err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no package for %s of %s was downloaded to %s: %w", name, release, dir, err)
+	}
+	return writeIndex(dir, files)
+}
+
+// Without remembers that a release cannot be had, so that it is not tried again at every start.
+func Without(dir string) error { return writeIndex(dir, nil) }
+
+func writeIndex(dir string, files []string) error {
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = filepath.Base(file)
+	}
+	data, err := json.MarshalIndent(names, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the list of packages: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, index), data, 0o644); err != nil {
+		return fmt.Errorf("write the list of packages: %w", err)
+	}
+	return nil
+}
+
+// Packages returns the package files of a complete download: none for a release to do without, nil when nothing is known.
+func Packages(dir string) ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, index))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of packages: %w", err)
+	}
+	var files []string
+	if json.Unmarshal(data, &files) != nil {
+		return nil, nil
+	}
+	for i, file := range files {
+		files[i] = filepath.Join(dir, file)
+		if _, err := os.Stat(files[i]); err != nil {
+			return nil, nil //nolint:nilerr // incomplete: download again
+		}
+	}
+	return files, nil
+}
+
+// apt runs apt with a source and a state of its own, apart from the machine's.
+type apt struct {
+	dir, state string
+}
+
+func newApt(release, dir string) (apt, error) {
+	codename, err := Codename()
+	if err != nil {
+		return apt{}, err
+	}
+	source, err := SourceFor(codename, release)
+	if err != nil {
+		return apt{}, err
+	}
+	a := apt{dir: dir, state: filepath.Join(dir, "apt")}
+	for _, folder := range []string{"lists/partial", "cache/archives/partial"} {
+		if err := os.MkdirAll(filepath.Join(a.state, folder), 0o755); err != nil {
+			return apt{}, fmt.Errorf("make apt's folders: %w", err)
+		}
+	}
+	for file, content := range map[string]string{"sources.list": source, "status": ""} {
+		if err := os.WriteFile(filepath.Join(a.state, file), []byte(content), 0o644); err != nil {
+			return apt{}, fmt.Errorf("write apt's files: %w", err)
+		}
+	}
+	return a, nil
+}
+
+func (a apt) run(ctx context.Context, program string, args ...string) (string, error) {
+	options := []string{
+		"-qq",
+		"-o", "Dir::Etc::sourcelist=" + filepath.Join(a.state, "sources.list"),
+		"-o", "Dir::Etc::sourceparts=-",
+		"-o", "Dir::State::Lists=" + filepath.Join(a.state, "lists"),
+		"-o", "Dir::State::status=" + filepath.Join(a.state, "status"),
+		"-o", "Dir::Cache=" + filepath.Join(a.state, "cache"),
+		"-o", "Acquire::Languages=none",
+		"-o", "APT::Sandbox::User=root",
+		"-o", "APT::Update::Error-Mode=any",
+		"-o", "Acquire::Retries=1",
+		"-o", "Acquire::http::Timeout=20",
+		"-o", "Acquire::https::Timeout=20",
+	}
+	cmd := exec.CommandContext(ctx, program, append(options, args...)...)
+	cmd.Dir = a.dir
+	var output, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &problems
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", program, args[0], err, strings.TrimSpace(problems.String()))
+	}
+	return output.String(), nil
+}
+
+// libraries returns the package and every library that it depends on, directly or through other libraries.
+// Programs that a package's installation needs are of no use here.
+func (a apt) libraries(ctx context.Context, root string) ([]string, error) {
+	known := []string{root}
+	for level := known; len(level) > 0; {
+		output, err := a.run(ctx, "apt-cache", append([]string{"depends", "--important"}, level...)...)
+		if err != nil {
+			return nil, err
+		}
+		level = nil
+		for _, dependency := range libraryDepends(output) {
+			if !slices.Contains(known, dependency) {
+				known = append(known, dependency)
+				level = append(level, dependency)
+			}
+		}
+	}
+	return known, nil
+}
+
+// libraryDepends picks the libraries that a program loads, and the modules that one in Python imports, out of what
+// `apt-cache depends` prints. Those for web pages (libjs-...) are not among them.
+func libraryDepends(output string) []string {
+	var found []string
+	for line := range strings.Lines(output) {
+		name, ok := strings.CutPrefix(strings.TrimLeft(line, " |"), "Depends: ")
+		name = strings.TrimSpace(name)
+		if ok && !strings.HasPrefix(name, "libjs-") && hasAnyPrefix(name, "lib", "zlib", "python3-") {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func hasAnyPrefix(name string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// Downloaded tells whether dir holds a complete download.
+func Downloaded(dir string) bool {
+	files, err := Packages(dir)
+	return err == nil && files != nil
+}
