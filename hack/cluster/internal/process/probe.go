@@ -1,4 +1,3 @@
-// Package probe asks a component on this machine over HTTP whether it is healthy.
 package process
 
 import (
@@ -8,8 +7,8 @@ import (
 	"net/http"
 )
 
-// client does not check certificates: the controller manager and the scheduler make up their own when they start,
-// and only loopback addresses are asked. No proxy of the environment is used.
+// client does not verify certificates: the controller manager and the scheduler sign their own at every start, and
+// only loopback addresses are probed. It uses no proxy of the environment.
 var client = &http.Client{Transport: &http.Transport{
 	TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 	DisableKeepAlives: true,
@@ -20,7 +19,7 @@ func HTTPReady(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
-			return fmt.Errorf("ask %s: %w", url, err)
+			return fmt.Errorf("probe %s: %w", url, err)
 		}
 		response, err := client.Do(request)
 		if err != nil {
