@@ -1,8 +1,11 @@
 package host
 
-import "net/netip"
+import (
+	"net"
+	"net/netip"
+)
 
-// Addresses of the cluster. 198.18.0.0/15 is reserved for tests (RFC 2544) and is never routed.
+// Names and addresses of the cluster. 198.18.0.0/15 is reserved for tests (RFC 2544) and is never routed.
 const (
 	// Bridge is the network interface that the node and the pods share.
 	Bridge = "mc0"
@@ -12,36 +15,37 @@ const (
 	NodeName = "node-0"
 	// NodeIP is the node's address, the pods' gateway and the DNS server.
 	NodeIP = "198.18.0.1"
-	// BridgeMAC is the bridge's hardware address: one that is administered locally, with NodeIP at its end.
-	BridgeMAC = "02:00:c6:12:00:01"
 	// PodCIDR holds the node and the pods.
 	PodCIDR = "198.18.0.0/24"
 	// ServiceCIDR holds the ClusterIPs.
 	ServiceCIDR = "198.18.128.0/20"
 	// APIServiceIP is the ClusterIP of the service "kubernetes": the first of ServiceCIDR.
 	APIServiceIP = "198.18.128.1"
-	// TestRange holds everything above.
+	// TestRange holds all of these addresses.
 	TestRange = "198.18.0.0/15"
 	// APIServer is where clients on this machine reach the API server.
 	APIServer = "https://127.0.0.1:6443"
 	// EtcdClient and EtcdPeer are etcd's two listeners.
 	EtcdClient = "http://127.0.0.1:2379"
 	EtcdPeer   = "http://127.0.0.1:2380"
-	// Registry is the image registry as image references spell it.
+	// Registry is the image registry, as in image references.
 	Registry = "localhost:5000"
 )
 
-// Port is a listener of the cluster.
+// BridgeMAC is the bridge's hardware address: a locally administered one that ends with NodeIP.
+var BridgeMAC = net.HardwareAddr{2, 0, 198, 18, 0, 1}
+
+// Port is a port that a process of the cluster listens on.
 type Port struct {
-	// Process is the name of the cluster's process that listens.
+	// Process is the name of the process.
 	Process string
 	// Protocol is "tcp" or "udp".
 	Protocol string
-	// Address is the address listened on; the unspecified address stands for all of them.
+	// Address may be the unspecified address, which stands for all addresses.
 	Address netip.AddrPort
 }
 
-// Ports lists every listener of the cluster, for the check that nobody else has them.
+// Ports lists every port that the cluster listens on, for the check that they are free.
 func Ports() []Port {
 	port := func(process, protocol, address string) Port {
 		return Port{Process: process, Protocol: protocol, Address: netip.MustParseAddrPort(address)}

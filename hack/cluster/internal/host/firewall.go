@@ -5,51 +5,50 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// forwardRules let the pods' packets pass a firewall that forwards nothing by default, as Docker sets one up.
-// The kernel shows it what is switched inside the bridge too.
-var forwardRules = [][]string{
-	{"FORWARD", "-i", Bridge, "-j", "ACCEPT"},
-	{"FORWARD", "-o", Bridge, "-j", "ACCEPT"},
+// forwardRules accept the pods' packets where the firewall forwards nothing by default, as Docker configures it. The kernel
+// applies the firewall to traffic within the bridge too.
+var forwardRules = []string{
+	"FORWARD -i " + Bridge + " -j ACCEPT",
+	"FORWARD -o " + Bridge + " -j ACCEPT",
 }
 
-// OpenFirewall adds the rules where the firewall's default is to drop, and does nothing elsewhere.
-func OpenFirewall() error {
-	iptables, err := exec.LookPath("iptables")
-	if err != nil {
-		return nil // no iptables, no such default
-	}
-	policy, err := exec.Command(iptables, "-S", "FORWARD").Output()
-	if err != nil || !strings.Contains(string(policy), "-P FORWARD DROP") {
-		return nil //nolint:nilerr // iptables without kernel support filters nothing
+// iptables fails on a machine without iptables and with a kernel that does not support it: neither filters anything.
+func iptables(args string) (string, error) {
+	return process.Run(exec.Command("iptables", strings.Fields(args)...))
+}
+
+// openFirewall adds the rules if the firewall's default is to drop.
+func openFirewall() error {
+	policy, err := iptables("-S FORWARD")
+	if err != nil || !strings.Contains(policy, "-P FORWARD DROP") {
+		return nil //nolint:nilerr // nothing is filtered
 	}
 	for _, rule := range forwardRules {
-		if exec.Command(iptables, append([]string{"-C"}, rule...)...).Run() == nil {
+		if _, err := iptables("-C " + rule); err == nil {
 			continue
 		}
-		if output, err := exec.Command(iptables, append([]string{"-I"}, rule...)...).CombinedOutput(); err != nil {
-			return fmt.Errorf("let pods through the firewall: %w: %s", err, strings.TrimSpace(string(output)))
+		if _, err := iptables("-I " + rule); err != nil {
+			return fmt.Errorf("add the firewall rule %q: %w", rule, err)
 		}
 	}
 	return nil
 }
 
-// CloseFirewall removes the rules again, however many there are.
-func CloseFirewall() error {
-	iptables, err := exec.LookPath("iptables")
-	if err != nil {
-		return nil
-	}
-	rules, err := exec.Command(iptables, "-S", "FORWARD").Output()
+// closeFirewall removes the rules, however often each is there.
+func closeFirewall() error {
+	rules, err := iptables("-S FORWARD")
 	if err != nil {
 		return nil //nolint:nilerr // nothing can have been added
 	}
 	var errs []error
 	for _, rule := range forwardRules {
-		for range strings.Count(string(rules), strings.Join(rule, " ")) {
-			if output, err := exec.Command(iptables, append([]string{"-D"}, rule...)...).CombinedOutput(); err != nil {
-				errs = append(errs, fmt.Errorf("take a rule out of the firewall: %w: %s", err, strings.TrimSpace(string(output))))
+		for range strings.Count(rules, rule) {
+			if _, err := iptables("-D " + rule); err != nil {
+				errs = append(errs, fmt.Errorf("remove the firewall rule %q: %w", rule, err))
 			}
 		}
 	}

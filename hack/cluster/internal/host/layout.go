@@ -1,5 +1,5 @@
-// Package layout says where things live: the folders of the checkout and of the cache,
-// and the addresses and names of the local cluster. It does nothing but name them.
+// Package host describes and prepares the machine that the cluster runs on: the folders of the checkout and of the cache,
+// the cluster's addresses, the checks before a start, and the network. It runs no component of the cluster.
 package host
 
 import (
@@ -10,19 +10,16 @@ import (
 	"path/filepath"
 )
 
-// Layout holds the two roots that every other path hangs from.
+// Layout holds the two folders that all others are in.
 type Layout struct {
 	// Repo is the root of the checkout.
 	Repo string
-	// Cache is the folder outside the checkout that holds tools and cluster state.
+	// Cache is the folder outside the checkout for tools and cluster state.
 	Cache string
 }
 
-// maxCachePath keeps the unix sockets below the cluster's folder under the kernel's limit of 107 bytes.
-const maxCachePath = 60
-
-// Find locates the checkout from the working folder upwards and the cache from XDG_CACHE_HOME
-// (default ~/.cache). It creates nothing.
+// Find locates the checkout, which is the working folder or above it, and the cache, which is below XDG_CACHE_HOME
+// (default: ~/.cache). It creates nothing.
 func Find() (Layout, error) {
 	repo, err := findRepo()
 	if err != nil {
@@ -32,9 +29,11 @@ func Find() (Layout, error) {
 	if err != nil {
 		return Layout{}, fmt.Errorf("no cache folder: set HOME or XDG_CACHE_HOME: %w", err)
 	}
+	// Paths of unix sockets are limited to 107 bytes.
+	const maxLength = 60
 	cache := filepath.Join(base, "memcached-operator")
-	if len(cache) > maxCachePath {
-		return Layout{}, fmt.Errorf("the cache folder %s is longer than %d characters, too long for unix sockets below it: set XDG_CACHE_HOME to a shorter path", cache, maxCachePath)
+	if len(cache) > maxLength {
+		return Layout{}, fmt.Errorf("the cache folder %s is longer than %d characters, too long for unix sockets in it: set XDG_CACHE_HOME to a shorter path", cache, maxLength)
 	}
 	return Layout{Repo: repo, Cache: cache}, nil
 }
@@ -62,10 +61,10 @@ func findRepo() (string, error) {
 // Tools is the folder with one Go module per tool.
 func (l Layout) Tools() string { return filepath.Join(l.Repo, "hack", "tools") }
 
-// Bin is the folder that built tools are kept in.
+// Bin is the folder for built and unpacked tools.
 func (l Layout) Bin() string { return filepath.Join(l.Cache, "bin") }
 
-// Cluster is the folder with all state of the local cluster, or a path below it.
+// Cluster is the folder with all state of the local cluster, or a path in it.
 func (l Layout) Cluster(parts ...string) string {
 	return filepath.Join(append([]string{l.Cache, "cluster"}, parts...)...)
 }
@@ -73,17 +72,8 @@ func (l Layout) Cluster(parts ...string) string {
 // Kubeconfig is the administrator's kubeconfig.
 func (l Layout) Kubeconfig() string { return l.Cluster("admin.kubeconfig") }
 
-// PKI is a file of the cluster's own certificate authority.
+// PKI is a file of the cluster's certificate authority.
 func (l Layout) PKI(name string) string { return l.Cluster("pki", name) }
 
-// TrustBundle is the file with the system's certificate authorities and the cluster's own.
+// TrustBundle is the file with the certificates of the system's authorities and of the cluster's.
 func (l Layout) TrustBundle() string { return l.PKI("bundle.crt") }
-
-// ContainerdSocket is the unix socket of the cluster's containerd.
-func (l Layout) ContainerdSocket() string { return l.Cluster("run", "containerd.sock") }
-
-// OperandMap is the JSON file that maps official memcached images to their local stand-ins.
-func (l Layout) OperandMap() string { return l.Cluster("images.json") }
-
-// CNI is the folder with the pod network's configuration and address leases.
-func (l Layout) CNI(parts ...string) string { return l.Cluster(append([]string{"cni"}, parts...)...) }

@@ -1,5 +1,3 @@
-// Package network makes and removes what the cluster adds to this machine's network: a bridge, two routes and a few
-// kernel settings. Everything is in 198.18.0.0/15, and nothing of it leaves the machine.
 package host
 
 import (
@@ -12,26 +10,45 @@ import (
 	"syscall"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// AddNetwork makes the bridge and the routes, unless they are there.
-func AddNetwork() error {
+// AddNetwork makes the bridge, the routes, the firewall rules and the kernel settings, unless they are there. All addresses
+// are in TestRange, and no packet of them leaves the machine. The file kernel records the settings that were there before.
+func AddNetwork(kernel string) error {
+	if err := setKernel(kernel); err != nil {
+		return err
+	}
 	bridge, err := ensureBridge()
 	if err != nil {
 		return err
 	}
-	_, everything, _ := net.ParseCIDR(TestRange)
-	// Without the blackhole, packets to addresses that nobody has would leave by the default route.
-	if err := netlink.RouteReplace(&netlink.Route{Dst: everything, Type: syscall.RTN_BLACKHOLE}); err != nil {
+	// Without the blackhole, packets to unused addresses would leave by the default route.
+	if err := netlink.RouteReplace(blackhole()); err != nil {
 		return fmt.Errorf("route %s nowhere: %w", TestRange, err)
 	}
-	_, services, _ := net.ParseCIDR(ServiceCIDR)
-	// Without this route a connect to a ClusterIP from the node fails with EINVAL before kube-proxy's rules see it.
-	toServices := &netlink.Route{Dst: services, LinkIndex: bridge.Attrs().Index, Src: net.ParseIP(NodeIP), Scope: netlink.SCOPE_LINK}
-	if err := netlink.RouteReplace(toServices); err != nil {
+	// Without this route, connecting to a ClusterIP from the node fails with EINVAL before kube-proxy's rules apply.
+	services := &netlink.Route{Dst: subnet(ServiceCIDR), LinkIndex: bridge.Attrs().Index, Src: net.ParseIP(NodeIP), Scope: netlink.SCOPE_LINK}
+	if err := netlink.RouteReplace(services); err != nil {
 		return fmt.Errorf("route %s to %s: %w", ServiceCIDR, Bridge, err)
 	}
-	return nil
+	return openFirewall()
+}
+
+// RemoveNetwork removes everything that AddNetwork made, and kube-proxy's tables.
+func RemoveNetwork(kernel string) error {
+	return errors.Join(removeProxyTables(), closeFirewall(), removeBridge(), removeBlackhole(), restoreKernel(kernel))
+}
+
+func subnet(cidr string) *net.IPNet {
+	_, network, _ := net.ParseCIDR(cidr) // only constants are given
+	return network
+}
+
+// blackhole drops what is sent to an address of TestRange that has no other route.
+func blackhole() *netlink.Route {
+	return &netlink.Route{Dst: subnet(TestRange), Type: syscall.RTN_BLACKHOLE}
 }
 
 // ensureBridge returns the bridge, up and with the node's address.
@@ -44,11 +61,14 @@ func ensureBridge() (netlink.Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the bridge %s: %w", Bridge, err)
 	}
-	if err := fixMAC(bridge); err != nil {
-		return nil, err
+	// Without a hardware address of its own, a bridge takes the lowest of the pods' addresses, which changes as pods come
+	// and go. What other pods send to the old address is lost: DNS queries, above all.
+	if !bytes.Equal(bridge.Attrs().HardwareAddr, BridgeMAC) {
+		if err := netlink.LinkSetHardwareAddr(bridge, BridgeMAC); err != nil {
+			return nil, fmt.Errorf("give %s the hardware address %s: %w", Bridge, BridgeMAC, err)
+		}
 	}
-	_, pods, _ := net.ParseCIDR(PodCIDR)
-	address := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(NodeIP), Mask: pods.Mask}}
+	address := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(NodeIP), Mask: subnet(PodCIDR).Mask}}
 	if err := netlink.AddrReplace(bridge, address); err != nil {
 		return nil, fmt.Errorf("give %s the address %s: %w", Bridge, NodeIP, err)
 	}
@@ -58,93 +78,75 @@ func ensureBridge() (netlink.Link, error) {
 	return bridge, nil
 }
 
-// fixMAC gives the bridge a hardware address of its own. Without one it takes the lowest of the pods' addresses, which
-// changes as pods come and go, and what other pods send to the old one is lost: DNS queries, above all.
-func fixMAC(bridge netlink.Link) error {
-	address, err := net.ParseMAC(BridgeMAC)
-	if err != nil {
-		return fmt.Errorf("read the hardware address of %s: %w", Bridge, err)
-	}
-	if bytes.Equal(bridge.Attrs().HardwareAddr, address) {
+// removeBridge removes the bridge, its routes and the pods' ends of it.
+func removeBridge() error {
+	bridge, err := netlink.LinkByName(Bridge)
+	if errors.As(err, &netlink.LinkNotFoundError{}) {
 		return nil
 	}
-	if err := netlink.LinkSetHardwareAddr(bridge, address); err != nil {
-		return fmt.Errorf("give %s the hardware address %s: %w", Bridge, address, err)
+	if err == nil {
+		err = netlink.LinkDel(bridge)
+	}
+	if err != nil {
+		return fmt.Errorf("remove the bridge %s: %w", Bridge, err)
 	}
 	return nil
 }
 
-// RemoveNetwork removes the bridge (its routes and the pods' ends of it go with it), the blackhole and kube-proxy's tables.
-func RemoveNetwork() error {
-	var errs []error
-	bridge, err := netlink.LinkByName(Bridge)
-	switch {
-	case errors.As(err, &netlink.LinkNotFoundError{}):
-	case err != nil:
-		errs = append(errs, fmt.Errorf("find the bridge %s: %w", Bridge, err))
-	default:
-		if err := netlink.LinkDel(bridge); err != nil {
-			errs = append(errs, fmt.Errorf("remove the bridge %s: %w", Bridge, err))
-		}
+func removeBlackhole() error {
+	if err := netlink.RouteDel(blackhole()); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("remove the route for %s: %w", TestRange, err)
 	}
-	_, everything, _ := net.ParseCIDR(TestRange)
-	err = netlink.RouteDel(&netlink.Route{Dst: everything, Type: syscall.RTN_BLACKHOLE})
-	if err != nil && !errors.Is(err, syscall.ESRCH) {
-		errs = append(errs, fmt.Errorf("remove the route for %s: %w", TestRange, err))
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
-// RemoveProxyTables deletes the two nftables tables that kube-proxy leaves behind.
-func RemoveProxyTables() error {
+// removeProxyTables deletes the two nftables tables that kube-proxy leaves behind.
+func removeProxyTables() error {
 	nft, err := exec.LookPath("nft")
 	if err != nil {
-		return nil // without nft there never was a kube-proxy of ours
+		return nil // without nft, kube-proxy cannot have run
 	}
 	var errs []error
 	for _, family := range []string{"ip", "ip6"} {
-		output, err := exec.Command(nft, "delete", "table", family, "kube-proxy").CombinedOutput()
-		if err != nil && !strings.Contains(string(output), "No such file or directory") {
-			errs = append(errs, fmt.Errorf("delete the nft table %s kube-proxy: %w: %s", family, err, strings.TrimSpace(string(output))))
+		_, err := process.Run(exec.Command(nft, "delete", "table", family, "kube-proxy"))
+		if err != nil && !strings.Contains(err.Error(), "No such file or directory") {
+			errs = append(errs, fmt.Errorf("delete the nft table %s kube-proxy: %w", family, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// InUse returns a description of somebody else's route or address within 198.18.0.0/15, or "".
-func InUse() (string, error) {
-	_, everything, _ := net.ParseCIDR(TestRange)
+// checkRange reports a route or an address in TestRange that is not the cluster's.
+func checkRange() error {
+	all := subnet(TestRange)
 	ours := -1
 	if bridge, err := netlink.LinkByName(Bridge); err == nil {
 		ours = bridge.Attrs().Index
 	}
+	inUse := func(what string, index int) error {
+		if link, err := netlink.LinkByIndex(index); err == nil {
+			what += " on " + link.Attrs().Name
+		}
+		return fmt.Errorf("the cluster needs the addresses %s, and this machine uses some of them (%s): remove that", TestRange, what)
+	}
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
 	if err != nil {
-		return "", fmt.Errorf("list routes: %w", err)
+		return fmt.Errorf("list routes: %w", err)
 	}
 	for _, route := range routes {
-		mine := route.LinkIndex == ours || route.Type == syscall.RTN_BLACKHOLE && route.Dst.String() == everything.String()
-		if route.Dst != nil && everything.Contains(route.Dst.IP) && !mine {
-			return "route " + route.Dst.String() + on(route.LinkIndex), nil
+		mine := route.LinkIndex == ours || route.Type == syscall.RTN_BLACKHOLE && route.Dst.String() == all.String()
+		if route.Dst != nil && all.Contains(route.Dst.IP) && !mine {
+			return inUse("route "+route.Dst.String(), route.LinkIndex)
 		}
 	}
 	addresses, err := netlink.AddrList(nil, netlink.FAMILY_V4)
 	if err != nil {
-		return "", fmt.Errorf("list addresses: %w", err)
+		return fmt.Errorf("list addresses: %w", err)
 	}
 	for _, address := range addresses {
-		if everything.Contains(address.IP) && address.LinkIndex != ours {
-			return "address " + address.IPNet.String() + on(address.LinkIndex), nil
+		if all.Contains(address.IP) && address.LinkIndex != ours {
+			return inUse("address "+address.IPNet.String(), address.LinkIndex)
 		}
 	}
-	return "", nil
-}
-
-// on names a link for a message.
-func on(index int) string {
-	link, err := netlink.LinkByIndex(index)
-	if err != nil {
-		return ""
-	}
-	return " on " + link.Attrs().Name
+	return nil
 }

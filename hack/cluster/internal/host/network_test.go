@@ -9,22 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alone moves the test into a network of its own. Its thread ends with it, so that no other test gets there.
-func alone(t *testing.T) {
+// The main thread never ends, and /proc/net is about its network: no test may run on it.
+func init() { runtime.LockOSThread() }
+
+// inOwnNetwork moves the test to a network namespace of its own. Its thread ends with it, so that no other test runs there.
+func inOwnNetwork(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, as the local cluster does")
 	}
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		t.Skipf("needs a network of its own: %v", err)
+		t.Skipf("needs a network namespace of its own: %v", err)
 	}
 }
 
-// A pod's end of the bridge that has a lower address than the bridge must not change it: what other pods send to the
-// address that they know would be lost.
+// A pod whose hardware address is lower than the bridge's must not change the bridge's: what other pods send to the old
+// address would be lost.
 func TestTheBridgeKeepsItsAddressAsPodsComeAndGo(t *testing.T) {
-	alone(t)
+	inOwnNetwork(t)
 	for range 2 { // The second time it is there already.
 		bridge, err := ensureBridge()
 		if err != nil {
@@ -48,7 +51,7 @@ func expectMAC(t *testing.T, when string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := bridge.Attrs().HardwareAddr.String(); got != BridgeMAC {
+	if got := bridge.Attrs().HardwareAddr.String(); got != BridgeMAC.String() {
 		t.Errorf("%s the bridge has the address %s, want %s", when, got, BridgeMAC)
 	}
 }

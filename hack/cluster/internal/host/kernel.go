@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// settings are the kernel settings that pods need: the node forwards between them and the services, and
-// kube-proxy's rules see what is switched inside the bridge.
+// settings are the kernel settings that pods need: the node forwards packets between pods and services, and kube-proxy's
+// rules apply to traffic within the bridge.
 var settings = map[string]string{
 	"/proc/sys/net/ipv4/ip_forward":                "1",
 	"/proc/sys/net/bridge/bridge-nf-call-iptables": "1",
 }
 
-// modules are the kernel modules behind them, loaded when the kernel does not have them built in.
+// modules are the kernel modules of these settings and of containers. They are loaded unless they are built in.
 var modules = []string{"br_netfilter", "overlay", "nf_tables", "nf_conntrack"}
 
-// SetKernel sets what the cluster needs and remembers in file what was there before.
-func SetKernel(file string) error {
+// setKernel changes the settings and records in file what they were before.
+func setKernel(file string) error {
 	if _, err := os.Stat("/proc/sys/net/bridge"); errors.Is(err, fs.ErrNotExist) {
 		for _, module := range modules {
-			_ = exec.Command("modprobe", module).Run() // what is missing afterwards is reported below
+			_ = exec.Command("modprobe", module).Run() // a missing setting is reported below
 		}
 	}
 	before := map[string]string{}
@@ -48,7 +48,7 @@ func SetKernel(file string) error {
 		return fmt.Errorf("encode kernel settings: %w", err)
 	}
 	if err := os.WriteFile(file, data, 0o644); err != nil {
-		return fmt.Errorf("remember kernel settings: %w", err)
+		return fmt.Errorf("record kernel settings: %w", err)
 	}
 	for path := range before {
 		if err := os.WriteFile(path, []byte(settings[path]), 0o644); err != nil {
@@ -58,8 +58,8 @@ func SetKernel(file string) error {
 	return nil
 }
 
-// RestoreKernel puts back what SetKernel changed.
-func RestoreKernel(file string) error {
+// restoreKernel undoes setKernel.
+func restoreKernel(file string) error {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -68,7 +68,7 @@ func RestoreKernel(file string) error {
 		return fmt.Errorf("read the kernel settings to restore: %w", err)
 	}
 	before := map[string]string{}
-	if json.Unmarshal(data, &before) == nil { // a file cut short by a crash was written before anything was changed
+	if json.Unmarshal(data, &before) == nil { // a file that a crash cut short was written before any change
 		for path, value := range before {
 			if _, known := settings[path]; !known {
 				continue
