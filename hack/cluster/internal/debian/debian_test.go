@@ -108,7 +108,7 @@ const minimalELF = "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
 	"\x00\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00" +
 	"\x00\x00\x00\x00\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00"
 
-func TestADownloadCountsOnlyWhenItIsComplete(t *testing.T) {
+func TestOnlyACompleteDownloadCounts(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "memcached_1.6.18-1_amd64.deb")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -129,10 +129,10 @@ func TestADownloadCountsOnlyWhenItIsComplete(t *testing.T) {
 	if Downloaded(dir) {
 		t.Error("an index without its files counts")
 	}
-	if err := Without(dir); err != nil {
+	if err := MarkUnavailable(dir); err != nil {
 		t.Fatal(err)
 	}
 	if !Downloaded(dir) {
-		t.Error("a release to do without is tried again")
+		t.Error("an unavailable release is tried again")
 	}
 }

@@ -1,7 +1,6 @@
 package debian
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,26 +9,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// Release is a Debian release to take memcached from.
-type Release struct {
-	Name string
-	// Optional releases are left out, with a note, when they cannot be had.
-	Optional bool
-}
-
-// Releases lists them, the oldest first: 1.6.18 in bookworm, 1.6.38 in trixie, the newest in sid.
-func Releases() []Release {
-	return []Release{{Name: "bookworm"}, {Name: "trixie"}, {Name: "sid", Optional: true}}
-}
-
-// index is what is kept beside downloaded packages: it is written last, so its presence means that all is there.
+// index lists the downloaded packages in their folder. It is written last: a download without it is incomplete.
 const index = "packages.json"
 
-// Download fetches a package and the libraries that it depends on from one release into dir.
+// Download downloads a package of a release, and the libraries that it depends on, to dir.
 func Download(ctx context.Context, name, release, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("clear %s: %w", dir, err)
@@ -49,7 +40,7 @@ func Download(ctx context.Context, name, release, dir string) error {
 		return err
 	}
 	if err := os.RemoveAll(apt.state); err != nil {
-		return fmt.Errorf("clear apt's state: %w", err)
+		return fmt.Errorf("remove apt's state: %w", err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.deb"))
 	if err != nil || len(files) == 0 {
@@ -58,8 +49,8 @@ func Download(ctx context.Context, name, release, dir string) error {
 	return writeIndex(dir, files)
 }
 
-// Without remembers that a release cannot be had, so that it is not tried again at every start.
-func Without(dir string) error { return writeIndex(dir, nil) }
+// MarkUnavailable records that a download is impossible, so that it is not tried again at every start.
+func MarkUnavailable(dir string) error { return writeIndex(dir, nil) }
 
 func writeIndex(dir string, files []string) error {
 	names := make([]string, len(files))
@@ -76,7 +67,7 @@ func writeIndex(dir string, files []string) error {
 	return nil
 }
 
-// Packages returns the package files of a complete download: none for a release to do without, nil when nothing is known.
+// Packages returns the files of a complete download, none of one that is unavailable, and nil of one that is incomplete.
 func Packages(dir string) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(dir, index))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,17 +89,13 @@ func Packages(dir string) ([]string, error) {
 	return files, nil
 }
 
-// apt runs apt with a source and a state of its own, apart from the machine's.
+// apt runs apt with its own source and state, so that those of the machine do not change.
 type apt struct {
 	dir, state string
 }
 
 func newApt(release, dir string) (apt, error) {
-	codename, err := Codename()
-	if err != nil {
-		return apt{}, err
-	}
-	source, err := SourceFor(codename, release)
+	source, err := sourceFor(release)
 	if err != nil {
 		return apt{}, err
 	}
@@ -119,8 +106,8 @@ func newApt(release, dir string) (apt, error) {
 		}
 	}
 	for file, content := range map[string]string{"sources.list": source, "status": ""} {
-		if err := os.WriteFile(filepath.Join(a.state, file), []byte(content), 0o644); err != nil {
-			return apt{}, fmt.Errorf("write apt's files: %w", err)
+		if err := host.WriteFile(filepath.Join(a.state, file), []byte(content), host.Public); err != nil {
+			return apt{}, err
 		}
 	}
 	return a, nil
@@ -143,16 +130,15 @@ func (a apt) run(ctx context.Context, program string, args ...string) (string, e
 	}
 	cmd := exec.CommandContext(ctx, program, append(options, args...)...)
 	cmd.Dir = a.dir
-	var output, problems bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &problems
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", program, args[0], err, strings.TrimSpace(problems.String()))
+	output, err := process.Run(cmd)
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", program, args[0], err)
 	}
-	return output.String(), nil
+	return output, nil
 }
 
-// libraries returns the package and every library that it depends on, directly or through other libraries.
-// Programs that a package's installation needs are of no use here.
+// libraries returns the package and every library that it depends on, directly or through other libraries. It leaves out
+// the programs that only the installation of the packages needs.
 func (a apt) libraries(ctx context.Context, root string) ([]string, error) {
 	known := []string{root}
 	for level := known; len(level) > 0; {
@@ -171,25 +157,23 @@ func (a apt) libraries(ctx context.Context, root string) ([]string, error) {
 	return known, nil
 }
 
-// libraryDepends picks the libraries that a program loads, and the modules that one in Python imports, out of what
-// `apt-cache depends` prints. Those for web pages (libjs-...) are not among them.
+var library = regexp.MustCompile(`^(lib|zlib|python3-)`)
+
+// libraryDepends picks shared libraries and Python modules from the output of `apt-cache depends`. Libraries of web pages
+// (libjs-...) are left out.
 func libraryDepends(output string) []string {
 	var found []string
 	for line := range strings.Lines(output) {
 		name, ok := strings.CutPrefix(strings.TrimLeft(line, " |"), "Depends: ")
 		name = strings.TrimSpace(name)
-		if ok && !strings.HasPrefix(name, "libjs-") && hasAnyPrefix(name, "lib", "zlib", "python3-") {
+		if ok && library.MatchString(name) && !strings.HasPrefix(name, "libjs-") {
 			found = append(found, name)
 		}
 	}
 	return found
 }
 
-func hasAnyPrefix(name string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
-// Downloaded tells whether dir holds a complete download.
+// Downloaded reports whether dir holds a complete download, or is marked as unavailable.
 func Downloaded(dir string) bool {
 	files, err := Packages(dir)
 	return err == nil && files != nil

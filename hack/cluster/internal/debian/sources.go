@@ -1,10 +1,6 @@
-// Package operand makes stand-ins for official images of what the operator runs, from Debian's packages: memcached, from
-// several releases, and nginx, which the sample of a web application names. Packages are only downloaded and unpacked;
-// none is installed.
 package debian
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -14,51 +10,47 @@ import (
 	"strings"
 )
 
-// aptLine is the option-free part of a one-line apt source: URI and suite.
-var aptLine = regexp.MustCompile(`^deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s`)
-
 // keyring verifies what is downloaded.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// SourceFor writes the apt source for another release: the machine's own mirror, with the suite's name replaced.
-func SourceFor(machineCodename, release string) (string, error) {
-	mirror, err := machineMirror("/etc/apt", machineCodename)
+// sourceFor writes the apt source of a release: the machine's own source, with the name of the suite replaced.
+func sourceFor(release string) (string, error) {
+	codename, err := Codename()
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, mirror, release), nil
+	mirror, err := machineMirror("/etc/apt", codename)
+	return fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, mirror, release), err
 }
 
-// machineMirror finds the URI that this machine gets its own release from.
+// machineMirror finds the URI of this machine's own release.
 func machineMirror(etc, codename string) (string, error) {
-	lines, err := filepath.Glob(filepath.Join(etc, "sources.list.d", "*.list"))
-	if err != nil {
-		return "", fmt.Errorf("list apt sources: %w", err)
-	}
-	for _, file := range append([]string{filepath.Join(etc, "sources.list")}, lines...) {
-		if uri := fromList(file, codename); uri != "" {
-			return uri, nil
+	for _, sources := range []struct {
+		pattern string
+		find    func(content, codename string) string
+	}{
+		{"sources.list", fromLines}, {"sources.list.d/*.list", fromLines}, {"sources.list.d/*.sources", fromStanzas},
+	} {
+		files, err := filepath.Glob(filepath.Join(etc, sources.pattern))
+		if err != nil {
+			return "", fmt.Errorf("list apt sources: %w", err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if uri := sources.find(string(data), codename); err == nil && uri != "" {
+				return uri, nil
+			}
 		}
 	}
-	stanzas, err := filepath.Glob(filepath.Join(etc, "sources.list.d", "*.sources"))
-	if err != nil {
-		return "", fmt.Errorf("list apt sources: %w", err)
-	}
-	for _, file := range stanzas {
-		if uri := fromStanzas(file, codename); uri != "" {
-			return uri, nil
-		}
-	}
-	return "", fmt.Errorf("no apt source for the suite %q in %s: the images of memcached and nginx are made from Debian's packages, so add the machine's Debian mirror there", codename, etc)
+	return "", fmt.Errorf("no apt source for the suite %q in %s: add the machine's Debian mirror there, because the images of memcached and nginx are made from Debian's packages", codename, etc)
 }
 
-// fromList reads the old one-line format.
-func fromList(file, codename string) string {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(data)) {
+// aptLine matches URI and suite in a line of a one-line source, with or without options.
+var aptLine = regexp.MustCompile(`^deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s`)
+
+// fromLines reads the one-line format.
+func fromLines(content, codename string) string {
+	for line := range strings.Lines(content) {
 		if found := aptLine.FindStringSubmatch(strings.TrimSpace(line) + " "); found != nil && found[2] == codename {
 			return found[1]
 		}
@@ -67,12 +59,8 @@ func fromList(file, codename string) string {
 }
 
 // fromStanzas reads the deb822 format.
-func fromStanzas(file, codename string) string {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	for stanza := range strings.SplitSeq(string(data), "\n\n") {
+func fromStanzas(content, codename string) string {
+	for stanza := range strings.SplitSeq(content, "\n\n") {
 		fields := map[string]string{}
 		for line := range strings.Lines(stanza) {
 			if key, value, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {
@@ -89,19 +77,18 @@ func fromStanzas(file, codename string) string {
 
 // Codename reads the machine's Debian release from os-release.
 func Codename() (string, error) {
-	file, err := os.Open("/etc/os-release")
+	data, err := os.ReadFile("/etc/os-release")
 	if err != nil {
 		return "", fmt.Errorf("read the name of the distribution: %w", err)
 	}
-	defer file.Close()
 	values := map[string]string{}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if key, value, ok := strings.Cut(lines.Text(), "="); ok {
+	for line := range strings.Lines(string(data)) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
 			values[key] = strings.Trim(value, `"`)
 		}
 	}
 	if values["ID"] != "debian" || values["VERSION_CODENAME"] == "" {
-		return "", errors.New("this is not Debian: the images of memcached and nginx are made from Debian's packages, so run the local cluster on Debian, or use a cluster of your own through KUBECONFIG")
+		return "", errors.New("this machine does not run Debian: run the local cluster on Debian, because the images of memcached and nginx are made from its packages, or set KUBECONFIG to a cluster of your own")
 	}
 	return values["VERSION_CODENAME"], nil
 }

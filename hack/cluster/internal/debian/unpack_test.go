@@ -74,16 +74,18 @@ func TestWhatAPackageDependsOnIsUnpackedIfAskedFor(t *testing.T) {
 	}
 }
 
-func TestPackagedKnowsItsPrograms(t *testing.T) {
+func TestPackagedNamesThePackageOfEachProgram(t *testing.T) {
 	for name, holder := range map[string]string{"prometheus": "prometheus", "promtool": "prometheus", "pymemcache": "python3-pymemcache"} {
-		if programs, ok := Packaged(name); !ok || programs.Package != holder {
+		if programs, ok := Packaged[name]; !ok || programs.Package != holder {
 			t.Errorf("%s is of %q, %t", name, programs.Package, ok)
 		}
-		if !slices.Contains(PackagedNames(), name) {
-			t.Errorf("%s is not among %v", name, PackagedNames())
+	}
+	for name, programs := range Packaged {
+		if !slices.Contains(programs.Names, name) {
+			t.Errorf("%s is not among the programs of its package: %v", name, programs.Names)
 		}
 	}
-	if _, ok := Packaged("kubectl"); ok {
+	if _, ok := Packaged["kubectl"]; ok {
 		t.Error("kubectl is built, and in no package")
 	}
 }

@@ -7,21 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// tree is the unpacked content of packages: regular files by path, and links to what they point to.
-// Paths are of the merged layout: /lib and /lib64 are folders of /usr.
+// tree is the unpacked content of packages: regular files, and the targets of symbolic links, by path. Paths are those of
+// merged /usr: /bin, /sbin, /lib and /lib64 are folders of /usr.
 type tree struct {
 	files map[string][]byte
 	links map[string]string
 }
 
-// ProgramFiles unpacks the packages and picks what the program needs.
+// ProgramFiles returns what a program needs to run, from its package and those of its libraries: content by path. Paths are
+// those of merged /usr.
 func ProgramFiles(packages []string, program string) (map[string][]byte, error) {
 	content, err := unpack(packages)
 	if err != nil {
@@ -29,20 +33,20 @@ func ProgramFiles(packages []string, program string) (map[string][]byte, error) 
 	}
 	need, err := content.closure(program)
 	if err != nil {
-		return nil, fmt.Errorf("put %s together: %w", program, err)
+		return nil, fmt.Errorf("collect the files of %s: %w", program, err)
 	}
 	return need, nil
 }
 
-// unpack reads the packages' files.
+// unpack reads the files of packages.
 func unpack(packages []string) (tree, error) {
 	t := tree{files: map[string][]byte{}, links: map[string]string{}}
 	for _, file := range packages {
-		data, err := exec.Command("dpkg-deb", "--fsys-tarfile", file).Output()
-		if err != nil {
-			return tree{}, fmt.Errorf("unpack %s: %w", filepath.Base(file), err)
+		content, err := process.Run(exec.Command("dpkg-deb", "--fsys-tarfile", file))
+		if err == nil {
+			err = t.add(tar.NewReader(strings.NewReader(content)))
 		}
-		if err := t.add(tar.NewReader(bytes.NewReader(data))); err != nil {
+		if err != nil {
 			return tree{}, fmt.Errorf("unpack %s: %w", filepath.Base(file), err)
 		}
 	}
@@ -76,7 +80,7 @@ func (t tree) add(archive *tar.Reader) error {
 	}
 }
 
-// merged moves a path of the old layout to where it is in the merged one.
+// merged returns the path of a file in merged /usr.
 func merged(name string) string {
 	name = path.Join("/", name)
 	for _, folder := range []string{"/bin", "/sbin", "/lib", "/lib64"} {
@@ -87,7 +91,7 @@ func merged(name string) string {
 	return name
 }
 
-// resolve follows links to a regular file.
+// resolve follows symbolic links to a regular file.
 func (t tree) resolve(name string) (string, bool) {
 	const most = 10
 	for range most {
@@ -103,8 +107,8 @@ func (t tree) resolve(name string) (string, bool) {
 	return "", false
 }
 
-// closure returns what the program needs to run: path in the image → content. A library is placed under
-// the name that it is asked for by.
+// closure returns the program, its loader and its libraries: content by path. The path of a library ends with the name that
+// the loader asks for.
 func (t tree) closure(program string) (map[string][]byte, error) {
 	need := map[string][]byte{}
 	for pending := []string{program}; len(pending) > 0; {
@@ -136,18 +140,14 @@ func (t tree) closure(program string) (map[string][]byte, error) {
 	return need, nil
 }
 
-// library finds a shared library by its name in the folders that the loader looks in.
+// library finds a shared library by its name in the folders that the loader searches: /usr/lib and /usr/lib/<triplet>.
 func (t tree) library(soname string) (string, error) {
-	var found []string
-	for _, names := range []func(func(string)){t.eachFile, t.eachLink} {
-		names(func(name string) {
-			if path.Base(name) == soname && strings.HasPrefix(name, "/usr/lib") && strings.Count(name, "/") <= len([]string{"usr", "lib", "triplet", "name"}) {
-				found = append(found, name)
-			}
-		})
-	}
-	slices.Sort(found)
-	for _, name := range found {
+	names := slices.Concat(slices.Collect(maps.Keys(t.files)), slices.Collect(maps.Keys(t.links)))
+	slices.Sort(names)
+	for _, name := range names {
+		if path.Base(name) != soname || !strings.HasPrefix(name, "/usr/lib") || strings.Count(name, "/") > strings.Count("/usr/lib/triplet/name", "/") {
+			continue
+		}
 		if _, ok := t.resolve(name); ok {
 			return name, nil
 		}
@@ -155,19 +155,7 @@ func (t tree) library(soname string) (string, error) {
 	return "", fmt.Errorf("needs %s, which is in none of the packages", soname)
 }
 
-func (t tree) eachFile(visit func(string)) {
-	for name := range t.files {
-		visit(name)
-	}
-}
-
-func (t tree) eachLink(visit func(string)) {
-	for name := range t.links {
-		visit(name)
-	}
-}
-
-// needs reads the loader and the libraries that an ELF file names.
+// needs reads the names of the loader and the libraries from an ELF file.
 func needs(content []byte) (interpreter string, libraries []string, err error) {
 	file, err := elf.NewFile(bytes.NewReader(content))
 	if err != nil {
