@@ -129,14 +129,14 @@ func TestTheRecipeFollowsItsInputs(t *testing.T) {
 }
 
 func TestEnsureBuildsOnceAndAgainWhenTheRegistryLostIt(t *testing.T) {
-	publisher, forget := testRegistry(t)
+	client, forget := testRegistry(t)
 	image := sample(t)
 	image.Names = []string{"docker.io/library/sample:1", "docker.io/library/sample:1-alias"}
 	var loads int
 	image.Load = func() ([]File, error) { loads++; return nil, nil }
 	ensure := func() string {
 		t.Helper()
-		sum, err := publisher.Ensure(t.Context(), image)
+		sum, err := client.Ensure(t.Context(), image)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,14 +151,14 @@ func TestEnsureBuildsOnceAndAgainWhenTheRegistryLostIt(t *testing.T) {
 		t.Errorf("built %d times after the registry lost it, want 2", loads)
 	}
 	for _, name := range image.Names {
-		if got, err := publisher.Registry.Digest(t.Context(), name); err != nil || got != first {
+		if got, err := client.digest(t.Context(), name); err != nil || got != first {
 			t.Errorf("%s is %q (%v), want %s", name, got, err, first)
 		}
 	}
 }
 
 // testRegistry serves an empty registry under the address of the local one. forget empties it.
-func testRegistry(t *testing.T) (publisher Publisher, forget func()) {
+func testRegistry(t *testing.T) (client *Client, forget func()) {
 	t.Helper()
 	var handler http.Handler
 	forget = func() { handler = memory.New(memory.Logger(log.New(io.Discard, "", 0))) }
@@ -171,5 +171,5 @@ func testRegistry(t *testing.T) (publisher Publisher, forget func()) {
 		var dialer net.Dialer
 		return dialer.DialContext(ctx, network, server.Listener.Addr().String())
 	}
-	return Publisher{Registry: NewClientWith(transport), Records: t.TempDir()}, forget
+	return &Client{transport: transport, records: t.TempDir()}, forget
 }

@@ -1,24 +1,14 @@
 package registry
 
 import (
-	_ "embed" // The configuration is a file, so that nginx itself can check it.
+	_ "embed" // The configuration is a file of its own, so that nginx itself can check it.
 )
 
-// WebServerImage is the image that the sample of an Application names: nginx that serves on port 8080 as a user without
-// privileges.
-const WebServerImage = "docker.io/nginxinc/nginx-unprivileged:1.29-alpine"
-
-// NginxPackage is the Debian package that the stand-in is made from.
+// NginxPackage is the Debian package of nginx.
 const NginxPackage = "nginx"
 
-// webServerProgram is where nginx is in the image.
-const webServerProgram = "/usr/sbin/nginx"
-
-// webServerUser is the user and group that the official image runs nginx as.
-const webServerUser = "101"
-
 //go:embed nginx.conf
-var webServerConfiguration string
+var nginxConfiguration string
 
 const welcome = `<!DOCTYPE html>
 <html lang="en">
@@ -27,19 +17,16 @@ const welcome = `<!DOCTYPE html>
 </html>
 `
 
-// NginxImage describes the stand-in for WebServerImage. Like the original it writes nowhere but to /tmp, logs to its
-// output, and ends the requests under way when it is told to stop.
+// NginxImage replaces the image that the sample of an Application names: nginx that serves on port 8080 as an unprivileged
+// user. Like the original it writes only to /tmp, logs to its output, and completes running requests when it is stopped.
 func NginxImage(packages []string) Image {
-	image := withProgram(webServerProgram, packages)
-	image.Names = []string{WebServerImage}
-	image.Files = append(base("nginx", webServerUser), operandApplets("sh", "cat", "env", "ls", "ps", "sleep")...)
+	image := operandImage("/usr/sbin/nginx", packages, "nginx", "101", "sh", "cat", "env", "ls", "ps", "sleep")
+	image.Names = []string{"docker.io/nginxinc/nginx-unprivileged:1.29-alpine"}
 	image.Files = append(image.Files,
-		File{Path: "/etc/nginx/nginx.conf", Data: webServerConfiguration, Mode: plain},
+		File{Path: "/etc/nginx/nginx.conf", Data: nginxConfiguration, Mode: plain},
 		File{Path: "/usr/share/nginx/html/index.html", Data: welcome, Mode: plain},
 	)
-	image.User = webServerUser + ":" + webServerUser
 	image.Command = []string{"nginx", "-g", "daemon off;"}
-	// To nginx, SIGTERM means to drop what is under way.
-	image.StopSignal = "SIGQUIT"
+	image.StopSignal = "SIGQUIT" // at SIGTERM, nginx drops running requests
 	return image
 }

@@ -34,7 +34,7 @@ func TestImagesKnowTheUserThatTheyRunAs(t *testing.T) {
 }
 
 // The pods of an Application may have a read-only file system, with a volume at /tmp.
-func TestTheWebServerWritesOnlyToTmpAndItsOutput(t *testing.T) {
+func TestNginxWritesOnlyToTmpAndItsOutput(t *testing.T) {
 	configuration := find(t, NginxImage(nil), "/etc/nginx/nginx.conf").Data
 	written := regexp.MustCompile(`(?m)^\s*(pid|error_log|access_log|\w+_temp_path) (.*);$`).FindAllStringSubmatch(configuration, -1)
 	for _, directive := range written {
@@ -48,7 +48,7 @@ func TestTheWebServerWritesOnlyToTmpAndItsOutput(t *testing.T) {
 	}
 }
 
-func TestTheWebServerStandsInForTheSamplesImage(t *testing.T) {
+func TestTheNginxImageReplacesTheSamplesImage(t *testing.T) {
 	image := NginxImage(nil)
 	if !slices.Equal(image.Names, []string{"docker.io/nginxinc/nginx-unprivileged:1.29-alpine"}) || image.StopSignal != "SIGQUIT" {
 		t.Errorf("names %v, stopped by %q", image.Names, image.StopSignal)

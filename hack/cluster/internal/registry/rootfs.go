@@ -1,5 +1,3 @@
-// Package images builds the images that the cluster needs from scratch, in this process, and puts them into the local
-// registry. The same inputs give the same digest on every machine: owners, times and order are fixed.
 package registry
 
 import (
@@ -7,23 +5,24 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
 )
 
-// File is one entry of an image's file system. Exactly one of Source, Data and Link is set, or none for a folder.
+// File is one entry of an image's file system. At most one of Source, Data and Link is set, and none for a folder.
 type File struct {
-	// Path is absolute, within the image.
+	// Path is the absolute path in the image.
 	Path string
 	// Source is a file on this machine.
 	Source string
-	// Data is the content itself.
+	// Data is the content.
 	Data string
-	// Link is what a symbolic link points to.
+	// Link is the target of a symbolic link.
 	Link string
-	// Mode holds the permission bits; 0 stands for 0755.
+	// Mode is the permissions. Default: 0755.
 	Mode int64
 }
 
@@ -33,7 +32,7 @@ const (
 	sticky     = 0o1777
 )
 
-// writeRootfs writes the files as a tar archive, with the folders that they need.
+// writeRootfs writes the files, and their parent folders, as a tar archive.
 func writeRootfs(out io.Writer, files []File) error {
 	archive := tar.NewWriter(out)
 	for _, file := range withFolders(files) {
@@ -41,10 +40,7 @@ func writeRootfs(out io.Writer, files []File) error {
 			return fmt.Errorf("add %s: %w", file.Path, err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		return fmt.Errorf("end the archive: %w", err)
-	}
-	return nil
+	return archive.Close()
 }
 
 // withFolders adds every missing parent folder and sorts by path.
@@ -58,12 +54,7 @@ func withFolders(files []File) []File {
 		}
 		all[file.Path] = file
 	}
-	sorted := make([]File, 0, len(all))
-	for _, file := range all {
-		sorted = append(sorted, file)
-	}
-	slices.SortFunc(sorted, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	return sorted
+	return slices.SortedFunc(maps.Values(all), func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 }
 
 func writeFile(archive *tar.Writer, file File) error {
