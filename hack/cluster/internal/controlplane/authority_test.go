@@ -26,32 +26,32 @@ func read(t *testing.T, dir, name string) []byte {
 	return data
 }
 
-func ensure(t *testing.T, authority *Authority, leaf Leaf) {
+func ensure(t *testing.T, authority *Authority, want Certificate) {
 	t.Helper()
-	if err := authority.Ensure(leaf); err != nil {
+	if err := authority.Ensure(want); err != nil {
 		t.Fatal(err)
 	}
 }
 
-var server = Leaf{Name: "server", User: "server", Groups: []string{"group"}, DNS: []string{"localhost"}, IPs: []string{"127.0.0.1"}}
+var server = Certificate{Name: "server", User: "server", Groups: []string{"group"}, DNS: []string{"localhost"}, IPs: []string{"127.0.0.1"}}
 
 func TestCertificatesAreTrustedForWhatTheyName(t *testing.T) {
 	dir := t.TempDir()
 	ensure(t, open(t, dir), server)
-	cert, _, err := load(filepath.Join(dir, "server"))
+	pair, err := load(filepath.Join(dir, "server"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(read(t, dir, "ca.crt"))
 	for _, name := range []string{"localhost", "127.0.0.1"} {
-		if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: name, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil {
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: name, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestASecondRunKeepsWhatIsGood(t *testing.T) {
+func TestASecondRunKeepsGoodCertificates(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir)
 	ensure(t, first, server)
@@ -100,7 +100,7 @@ func TestACertificateIsReplacedWhenItIsWrong(t *testing.T) {
 	}
 }
 
-func TestKeysAreForTheirOwnerOnly(t *testing.T) {
+func TestOnlyTheOwnerMayReadKeys(t *testing.T) {
 	dir := t.TempDir()
 	ensure(t, open(t, dir), server)
 	for _, file := range []string{"ca.key", "server.key"} {

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -22,7 +22,7 @@ import (
 // fieldManager owns the fields that this program applies.
 const fieldManager = "memcached-operator-cluster"
 
-// Client applies and reads objects of any kind.
+// Client reads and applies objects of any kind.
 type Client struct {
 	dynamic   dynamic.Interface
 	discovery discovery.DiscoveryInterface
@@ -36,7 +36,6 @@ func NewClient(kubeconfig string) (*Client, error) {
 		return nil, fmt.Errorf("read %s: %w", kubeconfig, err)
 	}
 	config.QPS, config.Burst = 200, 400
-	config.WarningHandlerWithContext = nil
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
@@ -60,7 +59,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Apply sends one object by server-side apply, taking over whatever fields others own.
+// Apply applies one object on the server, and takes over fields that other managers own.
 func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured) error {
 	kind := object.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -71,53 +70,40 @@ func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured) e
 	if err != nil {
 		return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	var resource dynamic.ResourceInterface = c.dynamic.Resource(mapping.Resource)
+	namespace := ""
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		resource = c.dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace())
+		namespace = object.GetNamespace()
 	}
-	_, err = resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	_, err = c.dynamic.Resource(mapping.Resource).Namespace(namespace).
+		Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 	if err != nil {
 		return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
 	return nil
 }
 
-// Get reads one object; namespace is "" for objects of the cluster.
+// Get reads one object. The namespace of a cluster-scoped object is "".
 func (c *Client) Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	return c.dynamic.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// Until polls check until it returns nil. After timeout the error holds the last answer of check.
+// Until polls check until it returns nil. After timeout it returns the last error of check.
 func Until(ctx context.Context, timeout time.Duration, check func(context.Context) error) error {
-	const interval = 200 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
 	var last error
-	for {
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
 		err := check(ctx)
-		if err == nil {
-			return nil
-		}
-		if last == nil || ctx.Err() == nil { // an answer cut off by the deadline says nothing
+		if last == nil || ctx.Err() == nil { // otherwise the timeout caused the error
 			last = err
 		}
-		select {
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.Canceled) {
-				return context.Canceled
-			}
-			return fmt.Errorf("not within %s: %w", timeout, last)
-		case <-ticker.C:
-		}
+		return err == nil, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("not within %s: %w", timeout, last)
 	}
+	return err
 }
 
-// IsNotFound tells whether err says that an object, or its kind, does not exist.
-func IsNotFound(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
-
-// ConditionTrue returns nil when the object has the condition with status True.
+// ConditionTrue returns nil when the condition of the object has the status True.
 func ConditionTrue(object *unstructured.Unstructured, condition string) error {
 	list, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
 	if err != nil {

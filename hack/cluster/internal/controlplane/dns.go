@@ -1,5 +1,3 @@
-// Package dns runs CoreDNS as a process of the host, on the address that pods are given as their DNS server.
-// It answers for the cluster's names only: nothing is forwarded to the outside.
 package controlplane
 
 import (
@@ -12,9 +10,11 @@ import (
 
 const dnsReady = "127.0.0.1:8191"
 
-// WriteDNS writes CoreDNS's configuration.
-func WriteDNS(l host.Layout) error {
-	text := fmt.Sprintf(`.:53 {
+func corefilePath(l host.Layout) string { return l.Cluster("Corefile") }
+
+// corefile is CoreDNS's configuration. It answers for the cluster's names only and forwards nothing.
+func corefile(l host.Layout) string {
+	return fmt.Sprintf(`.:53 {
   bind %s
   errors
   ready %s
@@ -25,15 +25,13 @@ func WriteDNS(l host.Layout) error {
   cache 5
 }
 `, host.NodeIP, dnsReady, l.Kubeconfig())
-	return host.WriteFile(corefile(l), []byte(text), host.Public)
 }
 
-func corefile(l host.Layout) string { return l.Cluster("Corefile") }
-
-// DNS says how CoreDNS is run.
+// DNS describes CoreDNS. It runs outside of the cluster, on the address of the pods' DNS server, and is ready when it knows
+// the cluster's services.
 func DNS(l host.Layout, bin string) process.Spec {
-	return process.Spec{Name: "coredns", Path: filepath.Join(bin, "coredns"), Args: []string{"-conf", corefile(l)}, Files: []string{corefile(l), l.Kubeconfig()}}
+	return process.Spec{
+		Name: "coredns", Path: filepath.Join(bin, "coredns"), Args: []string{"-conf", corefilePath(l)},
+		Files: []string{corefilePath(l), l.Kubeconfig()}, Ready: process.HTTPReady("http://" + dnsReady + "/ready"),
+	}
 }
-
-// DNSReady returns nil when CoreDNS knows the cluster's services.
-var DNSReady = process.HTTPReady("http://" + dnsReady + "/ready")

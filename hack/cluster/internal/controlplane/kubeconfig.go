@@ -1,10 +1,7 @@
-// Package kube talks to the cluster's API server: it writes kubeconfigs, asks for readiness,
-// and applies objects. What the objects are is not decided here.
 package controlplane
 
 import (
 	"fmt"
-	"os"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -12,29 +9,21 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
 )
 
-// WriteKubeconfig writes a kubeconfig with everything embedded, so that it can be copied anywhere.
-func WriteKubeconfig(path, server, caFile, certFile, keyFile string) error {
-	read := func(file string) []byte {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return nil // an empty certificate is refused below
-		}
-		return data
-	}
-	cluster := &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: read(caFile)}
-	user := &clientcmdapi.AuthInfo{ClientCertificateData: read(certFile), ClientKeyData: read(keyFile)}
-	if len(cluster.CertificateAuthorityData) == 0 || len(user.ClientCertificateData) == 0 || len(user.ClientKeyData) == 0 {
-		return fmt.Errorf("write %s: %s, %s or %s cannot be read", path, caFile, certFile, keyFile)
-	}
+// WriteKubeconfig writes the kubeconfig of a user, with certificates and key embedded: it may be copied anywhere.
+func WriteKubeconfig(l host.Layout, user string) error {
 	const name = "memcached-operator"
-	content, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: cluster},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: user},
+	config := clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: host.APIServer, CertificateAuthority: l.PKI("ca.crt")}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {ClientCertificate: l.PKI(user + ".crt"), ClientKey: l.PKI(user + ".key")}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
 		CurrentContext: name,
-	})
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", path, err)
 	}
-	return host.WriteFile(path, content, host.Private)
+	if err := clientcmdapi.FlattenConfig(&config); err != nil {
+		return fmt.Errorf("embed the certificates of %s: %w", user, err)
+	}
+	content, err := clientcmd.Write(config)
+	if err != nil {
+		return fmt.Errorf("encode the kubeconfig of %s: %w", user, err)
+	}
+	return host.WriteFile(l.Cluster(user+".kubeconfig"), content, host.Private)
 }

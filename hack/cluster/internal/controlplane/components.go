@@ -1,17 +1,19 @@
-// Package controlplane says how etcd, the API server, the controller manager and the scheduler
-// are run for a single-node cluster. It starts nothing itself.
+// Package controlplane describes the processes of the control plane: etcd, the API server, the controller manager, the
+// scheduler and CoreDNS, with their certificates and kubeconfigs. It also has the client of the API server. It starts no
+// process.
 package controlplane
 
 import (
+	"context"
 	"path/filepath"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// Leaves are the certificates that the cluster's components need.
-func Leaves() []Leaf {
-	return []Leaf{
+// Certificates lists the certificates of the cluster's components.
+func Certificates() []Certificate {
+	return []Certificate{
 		{
 			Name: "apiserver", User: "kube-apiserver",
 			DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
@@ -31,14 +33,7 @@ func Leaves() []Leaf {
 	}
 }
 
-// Health checks of the components that answer on loopback.
-var (
-	EtcdReady              = process.HTTPReady(host.EtcdClient + "/health")
-	ControllerManagerReady = process.HTTPReady("https://127.0.0.1:10257/healthz")
-	SchedulerReady         = process.HTTPReady("https://127.0.0.1:10259/healthz")
-)
-
-// Etcd is the store. It does not sync to disk: its data never outlives the cluster.
+// Etcd describes etcd. It does not sync to disk, because its data does not outlive the cluster.
 func Etcd(l host.Layout, bin string) process.Spec {
 	return process.Spec{Name: "etcd", Path: filepath.Join(bin, "etcd"), Args: []string{
 		"--data-dir=" + l.Cluster("etcd"),
@@ -49,11 +44,11 @@ func Etcd(l host.Layout, bin string) process.Spec {
 		"--listen-peer-urls=" + host.EtcdPeer,
 		"--initial-advertise-peer-urls=" + host.EtcdPeer,
 		"--initial-cluster=default=" + host.EtcdPeer,
-	}}
+	}, Ready: process.HTTPReady(host.EtcdClient + "/health")}
 }
 
-// auditPolicy keeps who did what, but not the bodies, and only for service accounts: it shows which
-// of an operator's permissions are used. Leases would drown the rest.
+// auditPolicy logs the requests of service accounts, without bodies: it shows which of its permissions an operator uses.
+// Leases are left out, because they are most of the requests.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -67,17 +62,14 @@ rules:
 - level: None
 `
 
-// AuditLog is where the API server writes its audit log, one JSON event a line.
-func AuditLog(l host.Layout) string { return l.Cluster("logs", "audit.log") }
-
 func auditPolicyFile(l host.Layout) string { return l.Cluster("audit-policy.yaml") }
 
-// WriteConfig writes the files that the API server reads.
-func WriteConfig(l host.Layout) error {
-	return host.WriteFile(auditPolicyFile(l), []byte(auditPolicy), host.Public)
+// ConfigFiles returns the configuration of the API server and of CoreDNS: content by path.
+func ConfigFiles(l host.Layout) map[string]string {
+	return map[string]string{auditPolicyFile(l): auditPolicy, corefilePath(l): corefile(l)}
 }
 
-// APIServer is the API server. It listens on every address because kubectl comes by loopback and pods by the bridge.
+// APIServer describes the API server. It listens on every address, because kubectl uses loopback and pods use the bridge.
 func APIServer(l host.Layout, bin string) process.Spec {
 	return process.Spec{Name: "kube-apiserver", Path: filepath.Join(bin, "kube-apiserver"), Args: []string{
 		"--etcd-servers=" + host.EtcdClient,
@@ -96,7 +88,7 @@ func APIServer(l host.Layout, bin string) process.Spec {
 		"--kubelet-client-certificate=" + l.PKI("kubelet-client.crt"),
 		"--kubelet-client-key=" + l.PKI("kubelet-client.key"),
 		"--kubelet-certificate-authority=" + l.PKI("ca.crt"),
-		// The node's name must never be looked up in an outside DNS.
+		// The node's name must not be looked up in a DNS outside of the cluster.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--requestheader-client-ca-file=" + l.PKI("ca.crt"),
 		"--requestheader-allowed-names=front-proxy",
@@ -109,13 +101,19 @@ func APIServer(l host.Layout, bin string) process.Spec {
 		"--allow-privileged=true",
 		"--profiling=false",
 		"--audit-policy-file=" + auditPolicyFile(l),
-		"--audit-log-path=" + AuditLog(l),
+		"--audit-log-path=" + l.Cluster("logs", "audit.log"),
 		"--audit-log-maxsize=200",
 		"--audit-log-maxbackup=1",
-	}, Files: []string{auditPolicyFile(l), l.PKI("ca.crt"), l.PKI("apiserver.crt"), l.PKI("sa.key")}}
+	}, Files: []string{auditPolicyFile(l), l.PKI("ca.crt"), l.PKI("apiserver.crt"), l.PKI("sa.key")}, Ready: func(ctx context.Context) error {
+		client, err := NewClient(l.Kubeconfig()) // the file is written after this function has returned
+		if err != nil {
+			return err
+		}
+		return client.Ready(ctx)
+	}}
 }
 
-// ControllerManager runs Kubernetes's own controllers.
+// ControllerManager describes the controller manager.
 func ControllerManager(l host.Layout, bin string) process.Spec {
 	return process.Spec{Name: "kube-controller-manager", Path: filepath.Join(bin, "kube-controller-manager"), Args: []string{
 		"--kubeconfig=" + l.Cluster("controller-manager.kubeconfig"),
@@ -130,15 +128,15 @@ func ControllerManager(l host.Layout, bin string) process.Spec {
 		"--cluster-cidr=" + host.PodCIDR,
 		"--flex-volume-plugin-dir=" + l.Cluster("kubelet-plugins"),
 		"--profiling=false",
-	}, Files: []string{l.Cluster("controller-manager.kubeconfig"), l.PKI("ca.crt"), l.PKI("sa.key")}}
+	}, Files: []string{l.Cluster("controller-manager.kubeconfig"), l.PKI("ca.crt"), l.PKI("sa.key")}, Ready: process.HTTPReady("https://127.0.0.1:10257/healthz")}
 }
 
-// Scheduler assigns pods to the node.
+// Scheduler describes the scheduler.
 func Scheduler(l host.Layout, bin string) process.Spec {
 	return process.Spec{Name: "kube-scheduler", Path: filepath.Join(bin, "kube-scheduler"), Args: []string{
 		"--kubeconfig=" + l.Cluster("scheduler.kubeconfig"),
 		"--bind-address=127.0.0.1",
 		"--leader-elect=false",
 		"--profiling=false",
-	}, Files: []string{l.Cluster("scheduler.kubeconfig")}}
+	}, Files: []string{l.Cluster("scheduler.kubeconfig")}, Ready: process.HTTPReady("https://127.0.0.1:10259/healthz")}
 }
