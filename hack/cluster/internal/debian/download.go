@@ -20,7 +20,7 @@ import (
 // index lists the downloaded packages in their folder. It is written last: a download without it is incomplete.
 const index = "packages.json"
 
-// Download downloads a package of a release, and the libraries that it depends on, to dir.
+// Download downloads a package of a release, and the libraries that it depends on, to dir. Default of release: the machine's.
 func Download(ctx context.Context, name, release, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("clear %s: %w", dir, err)

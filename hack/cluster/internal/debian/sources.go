@@ -1,6 +1,7 @@
 package debian
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ func sourceFor(release string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	release = cmp.Or(release, codename)
 	mirror, err := machineMirror("/etc/apt", codename)
 	return fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, mirror, release), err
 }

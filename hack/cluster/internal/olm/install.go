@@ -13,8 +13,8 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
 )
 
-// Namespace is where OLM runs.
-const Namespace = "olm"
+// namespace is the namespace of OLM.
+const namespace = "olm"
 
 const (
 	establishTimeout = 30 * time.Second
@@ -26,26 +26,25 @@ var (
 	csvs = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "clusterserviceversions"}
 )
 
-// Install applies the manifests: definitions first, the rest once they are established.
+// Install applies the CRDs, and the other objects when the CRDs are established.
 func Install(ctx context.Context, client *controlplane.Client, manifests Manifests) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, crd := range manifests.CRDs {
-		group.Go(func() error { return client.Apply(groupCtx, crd) })
+		group.Go(func() error {
+			if err := client.Apply(groupCtx, crd); err != nil {
+				return err
+			}
+			return controlplane.Until(groupCtx, establishTimeout, func(ctx context.Context) error {
+				have, err := client.Get(ctx, crds, "", crd.GetName())
+				if err != nil {
+					return err
+				}
+				return controlplane.ConditionTrue(have, "Established")
+			})
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
-	}
-	for _, crd := range manifests.CRDs {
-		err := controlplane.Until(ctx, establishTimeout, func(ctx context.Context) error {
-			have, err := client.Get(ctx, crds, "", crd.GetName())
-			if err != nil {
-				return err
-			}
-			return controlplane.ConditionTrue(have, "Established")
-		})
-		if err != nil {
-			return err
-		}
 	}
 	for _, object := range manifests.Objects {
 		err := controlplane.Until(ctx, establishTimeout, func(ctx context.Context) error { return client.Apply(ctx, object) })
@@ -56,9 +55,9 @@ func Install(ctx context.Context, client *controlplane.Client, manifests Manifes
 	return nil
 }
 
-// Working returns nil when the packageserver's CSV has succeeded: the last part of OLM to come up, installed by OLM itself.
+// Working returns nil when the CSV packageserver has succeeded: OLM itself installs it, as the last part of OLM.
 func Working(ctx context.Context, client *controlplane.Client) error {
-	csv, err := client.Get(ctx, csvs, Namespace, "packageserver")
+	csv, err := client.Get(ctx, csvs, namespace, "packageserver")
 	if err != nil {
 		return err
 	}
@@ -77,16 +76,13 @@ func Working(ctx context.Context, client *controlplane.Client) error {
 func Await(ctx context.Context, client *controlplane.Client) error {
 	err := controlplane.Until(ctx, succeedTimeout, func(ctx context.Context) error { return Working(ctx, client) })
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("OLM does not come up: %w (see kubectl -n %s get pods,events)", err, Namespace)
+		return fmt.Errorf("OLM does not come up: %w (see kubectl -n %s get pods,events)", err, namespace)
 	}
 	return err
 }
 
-// Installed tells whether the cluster has OLM's definitions, whoever installed them.
-func Installed(ctx context.Context, client *controlplane.Client) (bool, error) {
+// Installed reports whether the cluster has OLM's CRDs, also if another program installed them.
+func Installed(ctx context.Context, client *controlplane.Client) bool {
 	_, err := client.Get(ctx, crds, "", "clusterserviceversions.operators.coreos.com")
-	if controlplane.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
+	return err == nil
 }

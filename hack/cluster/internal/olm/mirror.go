@@ -1,13 +1,10 @@
-// Package mirror stands in for the one release page that operator-sdk downloads OLM from. It is an HTTPS proxy that answers for
-// github.com itself, with a certificate of the cluster's authority, and refuses everything else. Nothing is forwarded.
 package olm
 
 import (
-	"bufio"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -15,109 +12,84 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
 )
 
-// mirroredHost is the only one answered for.
+// mirroredHost is the only host that the mirror answers for.
 const mirroredHost = "github.com:443"
 
-// Mirror serves files by their paths on github.com.
+// Mirror is an HTTPS proxy that serves OLM's release page, from which operator-sdk downloads OLM. It answers for github.com
+// itself, with a certificate of the cluster's authority. It refuses all other hosts, and forwards nothing to the outside.
 type Mirror struct {
-	listener net.Listener
-	proxy    *http.Server
-	tls      *tls.Config
-	files    map[string][]byte
+	// proxy connects clients to the site.
+	proxy, site               *http.Server
+	proxyAddress, siteAddress string
 }
 
-// ReleasePath is the path of a file of an OLM release.
+// ReleasePath is the path of a file of an OLM release on github.com.
 func ReleasePath(version, file string) string {
 	return "/operator-framework/operator-lifecycle-manager/releases/download/" + version + "/" + file
 }
 
-// StartMirror listens on a free port of the loopback address.
+// StartMirror serves files by their paths on github.com. It listens on free ports of the loopback address.
 func StartMirror(authority *controlplane.Authority, files map[string][]byte) (*Mirror, error) {
-	cert, key, err := authority.Sign("github.com")
+	certificate, err := authority.Sign("github.com")
 	if err != nil {
 		return nil, fmt.Errorf("issue the mirror's certificate: %w", err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	const headerTimeout = 10 * time.Second
+	m := &Mirror{site: &http.Server{ReadHeaderTimeout: headerTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if content, found := files[r.URL.Path]; found {
+			_, _ = w.Write(content) // fails when the client has gone
+			return
+		}
+		http.Error(w, "the offline release mirror has no "+r.URL.Path, http.StatusNotFound)
+	})}}
+	m.proxy = &http.Server{ReadHeaderTimeout: headerTimeout, Handler: http.HandlerFunc(m.connect)}
+	site, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}})
 	if err != nil {
 		return nil, fmt.Errorf("listen for the mirror: %w", err)
 	}
-	m := &Mirror{
-		listener: listener,
-		files:    files,
-		tls: &tls.Config{
-			MinVersion:   tls.VersionTLS12,
-			Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}},
-		},
+	proxy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen for the mirror: %w", err), site.Close())
 	}
-	const headerTimeout = 10 * time.Second
-	m.proxy = &http.Server{Handler: http.HandlerFunc(m.connect), ReadHeaderTimeout: headerTimeout}
-	go func() { _ = m.proxy.Serve(listener) }()
+	m.siteAddress, m.proxyAddress = site.Addr().String(), proxy.Addr().String()
+	go func() { _ = m.site.Serve(site) }()
+	go func() { _ = m.proxy.Serve(proxy) }()
 	return m, nil
 }
 
-// URL is what HTTPS_PROXY is to be set to.
-func (m *Mirror) URL() string { return "http://" + m.listener.Addr().String() }
+// URL is the value for HTTPS_PROXY.
+func (m *Mirror) URL() string { return "http://" + m.proxyAddress }
 
-// Stop ends the mirror.
-func (m *Mirror) Stop(ctx context.Context) error {
-	if err := m.proxy.Shutdown(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("stop the mirror: %w", err)
-	}
-	return nil
-}
+// Stop ends the mirror and its connections.
+func (m *Mirror) Stop() error { return errors.Join(m.proxy.Close(), m.site.Close()) }
 
-// connect answers a CONNECT: it plays github.com at the other end of the tunnel.
+// connect answers a CONNECT request: it connects the client to the site if it asks for github.com.
 func (m *Mirror) connect(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodConnect {
 		http.Error(w, "this mirror answers only for https://github.com", http.StatusForbidden)
 		return
 	}
-	connection, buffered, err := http.NewResponseController(w).Hijack()
+	site, err := net.Dial("tcp", m.siteAddress)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer site.Close()
+	client, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	defer connection.Close()
+	defer client.Close()
 	if r.Host != mirroredHost {
-		// Clients show the reason of the status line, and nothing else of a refusal.
-		_, _ = fmt.Fprintf(connection, "HTTP/1.1 403 the offline release mirror serves OLM's manifests from github.com only, not %s\r\n\r\n", r.Host)
+		// Of a refusal, clients show only the reason in the status line.
+		_, _ = fmt.Fprintf(client, "HTTP/1.1 403 the offline release mirror serves OLM's manifests from github.com only, not %s\r\n\r\n", r.Host)
 		return
 	}
-	if _, err := fmt.Fprint(connection, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		return // the client has gone
-	}
-	m.serve(tls.Server(&peeked{Conn: connection, reader: buffered.Reader}, m.tls))
+	_, _ = fmt.Fprint(client, "HTTP/1.1 200 Connection established\r\n\r\n")
+	go func() {
+		_, _ = io.Copy(site, buffered) // what the server has already read, and the rest
+		_ = site.Close()
+	}()
+	_, _ = io.Copy(client, site)
 }
-
-// serve answers requests on one connection until the client closes it.
-func (m *Mirror) serve(connection net.Conn) {
-	defer connection.Close()
-	reader := bufio.NewReader(connection)
-	for {
-		request, err := http.ReadRequest(reader)
-		if err != nil {
-			return
-		}
-		if m.answer(request).Write(connection) != nil {
-			return
-		}
-	}
-}
-
-func (m *Mirror) answer(request *http.Request) *http.Response {
-	body, found := m.files[request.URL.Path]
-	status := http.StatusOK
-	if !found {
-		status = http.StatusNotFound
-		body = []byte("the offline release mirror has no " + request.URL.Path + "\n")
-	}
-	return respond(request, status, body)
-}
-
-// peeked reads first what the server had buffered of the connection before it was taken over.
-type peeked struct {
-	net.Conn
-	reader *bufio.Reader
-}
-
-func (p *peeked) Read(b []byte) (int, error) { return p.reader.Read(b) }

@@ -14,7 +14,7 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
 )
 
-// client is a plain HTTPS client that is told of the mirror as a proxy and of the authority, and of nothing else.
+// client is an HTTPS client that only knows the mirror, as its proxy, and the authority.
 func client(t *testing.T) *http.Client {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +27,7 @@ func client(t *testing.T) *http.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := m.Stop(t.Context()); err != nil {
+		if err := m.Stop(); err != nil {
 			t.Error(err)
 		}
 	})

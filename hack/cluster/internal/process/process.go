@@ -26,6 +26,7 @@ const Marker = "MEMCACHED_OPERATOR_CLUSTER"
 type Spec struct {
 	// Name is the name of its record and of its log file.
 	Name string
+	// Path is the program's path, or its name in PATH.
 	Path string
 	Args []string
 	// Env is the environment, as KEY=VALUE, besides PATH. Nothing else is inherited: a proxy setting, for example,
@@ -68,6 +69,9 @@ func (s *Supervisor) Ensure(spec Spec) (*Process, error) {
 	have, err := s.read(spec.Name)
 	if err != nil {
 		return nil, err
+	}
+	if spec.Path, err = exec.LookPath(spec.Path); err != nil {
+		return nil, fmt.Errorf("find the program of %s: %w", spec.Name, err)
 	}
 	want := record{Path: spec.Path, Args: spec.Args, Env: spec.Env}
 	if want.Config, err = hashFiles(spec.Files); err != nil {
