@@ -1,145 +1,104 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/cluster"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 )
 
 func up() *cobra.Command {
 	var options cluster.Options
-	command := &cobra.Command{
-		Use:   "up",
-		Short: "Bring the cluster up, or check the one that is up; prints the KUBECONFIG line",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, c, err := local()
-			if err != nil {
-				return err
-			}
-			if err := c.Up(cmd.Context(), options); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "export KUBECONFIG=%s\n", l.Kubeconfig())
-			return nil
-		},
-	}
-	command.Flags().BoolVar(&options.WithoutOLM, "without-olm", false, "leave OLM for somebody else to install")
-	command.Flags().BoolVar(&options.WithSDK, "with-sdk", false, "also build operator-sdk and provide its scorecard's image")
+	command := subcommand("up", "Bring the cluster up, or check the one that is up; prints the KUBECONFIG line", cobra.NoArgs,
+		func(ctx context.Context, c *cluster.Cluster, _ []string) (string, error) {
+			return fmt.Sprintf("export KUBECONFIG=%s\n", c.Layout.Kubeconfig()), c.Up(ctx, options)
+		})
+	command.Flags().BoolVar(&options.WithoutOLM, "without-olm", false, "do not install OLM, so that another program can")
+	command.Flags().BoolVar(&options.WithSDK, "with-sdk", false, "also build operator-sdk and provide the image of its scorecard")
 	return command
 }
 
 func down() *cobra.Command {
-	return &cobra.Command{
-		Use:   "down",
-		Short: "Stop the cluster and remove every trace of it; tools, packages and images stay cached",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, c, err := local()
-			if err != nil {
-				return err
-			}
-			return c.Down(cmd.Context())
-		},
-	}
+	return subcommand("down", "Stop the cluster and remove every trace of it; tools, packages and images stay cached", cobra.NoArgs,
+		func(_ context.Context, c *cluster.Cluster, _ []string) (string, error) { return "", c.Down() })
 }
 
 func env() *cobra.Command {
-	return &cobra.Command{
-		Use:   "env",
-		Short: "Print the shell lines that point programs at the cluster and its registry",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, c, err := local()
-			if err != nil {
-				return err
-			}
-			if err := c.Running(); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "export KUBECONFIG=%s\nexport SSL_CERT_FILE=%s\n", l.Kubeconfig(), l.TrustBundle())
-			return nil
-		},
-	}
+	return subcommand("env", "Print the shell lines that direct programs to the cluster and its registry", cobra.NoArgs,
+		func(_ context.Context, c *cluster.Cluster, _ []string) (string, error) {
+			return fmt.Sprintf("export KUBECONFIG=%s\nexport SSL_CERT_FILE=%s\n", c.Layout.Kubeconfig(), c.Layout.TrustBundle()), c.Running()
+		})
 }
 
 func packages() *cobra.Command {
-	return &cobra.Command{
-		Use:   "packages",
-		Short: "Install the Debian packages that are missing, as up does, and start nothing",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, c, err := local()
-			if err != nil {
-				return err
-			}
-			return c.Packages(cmd.Context())
-		},
-	}
+	return subcommand("packages", "Install the missing Debian packages, as up does, and start nothing", cobra.NoArgs,
+		func(ctx context.Context, c *cluster.Cluster, _ []string) (string, error) { return "", c.Packages(ctx) })
 }
 
 func tool() *cobra.Command {
-	return &cobra.Command{
-		Use:   "tool NAME...",
-		Short: "Build the named tools unless they are there; prints their paths, one a line",
-		Args:  cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, names []string) error {
-			_, c, err := local()
-			if err != nil {
-				return err
-			}
+	return subcommand("tool NAME...", "Build the named tools unless they are there; prints their paths, one per line", cobra.MinimumNArgs(1),
+		func(ctx context.Context, c *cluster.Cluster, names []string) (string, error) {
+			var paths strings.Builder
 			for _, name := range names {
-				dir, err := c.Tool(cmd.Context(), name)
+				dir, err := c.Tool(ctx, name)
 				if err != nil {
-					return err
+					return "", err
 				}
-				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(dir, name))
+				fmt.Fprintln(&paths, filepath.Join(dir, name))
 			}
-			return nil
-		},
-	}
+			return paths.String(), nil
+		})
 }
 
 func memcached() *cobra.Command {
-	return &cobra.Command{
-		Use:   "memcached",
-		Short: "Download memcached of several Debian releases unless it is there; prints the folders that serve as MEMCACHED_ROOTS",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, c, err := local()
-			if err != nil {
-				return err
-			}
-			roots, err := c.Memcached(cmd.Context())
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), strings.Join(roots, ":"))
-			return nil
-		},
-	}
+	return subcommand("memcached", "Download memcached of several Debian releases unless it is there; prints the folders for MEMCACHED_ROOTS", cobra.NoArgs,
+		func(ctx context.Context, c *cluster.Cluster, _ []string) (string, error) {
+			roots, err := c.Memcached(ctx)
+			return strings.Join(roots, ":") + "\n", err
+		})
 }
 
 func assets() *cobra.Command {
-	return &cobra.Command{
-		Use:   "assets",
-		Short: "Build the kube binaries unless they are there; prints the folder that serves as KUBEBUILDER_ASSETS",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, c, err := local()
-			if err != nil {
-				return err
-			}
-			dir, err := c.Tool(cmd.Context(), "kube-apiserver")
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), dir)
-			return nil
-		},
+	return subcommand("assets", "Build the programs of Kubernetes unless they are there; prints the folder for KUBEBUILDER_ASSETS", cobra.NoArgs,
+		func(ctx context.Context, c *cluster.Cluster, _ []string) (string, error) {
+			dir, err := c.Tool(ctx, "kube-apiserver")
+			return dir + "\n", err
+		})
+}
+
+func mirror() *cobra.Command {
+	return subcommand("mirror -- COMMAND [ARGUMENT...]", "Run a command, such as operator-sdk olm install, with OLM's release page mirrored on this machine", cobra.MinimumNArgs(1),
+		func(ctx context.Context, c *cluster.Cluster, args []string) (string, error) {
+			return "", runMirrored(ctx, c, args)
+		})
+}
+
+// runMirrored runs the command in the root of the checkout.
+func runMirrored(ctx context.Context, c *cluster.Cluster, args []string) error {
+	mirror, err := c.Mirror(ctx)
+	if err != nil {
+		return err
 	}
+	command := exec.CommandContext(ctx, args[0], args[1:]...)
+	command.Dir = c.Layout.Repo
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	command.Env = append(os.Environ(),
+		"HTTPS_PROXY="+mirror.URL(), "https_proxy="+mirror.URL(),
+		"NO_PROXY=localhost,127.0.0.1,"+host.TestRange, "no_proxy=localhost,127.0.0.1,"+host.TestRange,
+		"SSL_CERT_FILE="+c.Layout.TrustBundle())
+	if os.Getenv("KUBECONFIG") == "" {
+		command.Env = append(command.Env, "KUBECONFIG="+c.Layout.Kubeconfig())
+	}
+	if err = command.Run(); err != nil {
+		err = fmt.Errorf("%s: %w", args[0], err)
+	}
+	return errors.Join(err, mirror.Stop())
 }

@@ -10,9 +10,9 @@ import (
 )
 
 func TestStepsAreInAnOrderThatCanBeRun(t *testing.T) {
-	c := New(host.Layout{Repo: "/repo", Cache: "/cache"}, NewReporter(io.Discard))
+	c := New(host.Layout{Repo: "/repo", Cache: "/cache"}, io.Discard)
 	for _, options := range []Options{{}, {WithoutOLM: true}, {WithSDK: true}} {
-		if err := c.steps(tools{}, options).Validate(); err != nil {
+		if err := c.steps(nil, options).Validate(); err != nil {
 			t.Errorf("%+v: %v", options, err)
 		}
 	}
@@ -29,7 +29,7 @@ func TestEveryListenerBelongsToAStepThatStopsIt(t *testing.T) {
 }
 
 func TestRunningSaysHowToStartWhenNothingRuns(t *testing.T) {
-	c := New(host.Layout{Repo: t.TempDir(), Cache: t.TempDir()}, NewReporter(io.Discard))
+	c := New(host.Layout{Repo: t.TempDir(), Cache: t.TempDir()}, io.Discard)
 	if err := c.Running(); !errors.Is(err, errDown) {
 		t.Errorf("error is %v", err)
 	}

@@ -1,5 +1,3 @@
-// Package progress tells a person what is going on: which step of how many, and how long it took.
-// It writes lines only; it neither runs nor decides anything.
 package cluster
 
 import (
@@ -11,11 +9,10 @@ import (
 	"time"
 )
 
-// heartbeat is how often a step that is still running says so.
+// heartbeat is how often a running step is reported.
 const heartbeat = 15 * time.Second
 
-// Reporter numbers steps and prints one line when each ends, and a line now and then while it runs.
-// It is safe for use by several goroutines.
+// Reporter numbers steps, and prints a line when each ends and now and then while it runs. Several goroutines may use it.
 type Reporter struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -29,29 +26,37 @@ func NewReporter(out io.Writer) *Reporter {
 	return &Reporter{out: out, start: time.Now()}
 }
 
-// Expect adds n steps to the total that lines are numbered against.
+// Expect adds n steps to the total.
 func (r *Reporter) Expect(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.total += n
 }
 
-// Logf prints one free line.
+// Logf prints one line of text.
 func (r *Reporter) Logf(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fmt.Fprintf(r.out, format+"\n", args...)
 }
 
-// Elapsed is the time since the Reporter was made.
-func (r *Reporter) Elapsed() time.Duration { return time.Since(r.start) }
-
-// Track runs work as one step called name and prints how it ended.
+// Track runs work as one step and prints how it ended.
 func (r *Reporter) Track(name string, work func() error) error {
 	began := time.Now()
 	stop := make(chan struct{})
 	var ticking sync.WaitGroup
-	ticking.Go(func() { r.beat(name, began, stop) })
+	ticking.Go(func() {
+		ticker := time.NewTicker(heartbeat)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-ticker.C:
+				r.Logf("        %s: still running after %ds", name, int(time.Since(began).Seconds()))
+			}
+		}
+	})
 	err := work()
 	close(stop)
 	ticking.Wait()
@@ -61,26 +66,12 @@ func (r *Reporter) Track(name string, work func() error) error {
 	r.done++
 	verdict := "done"
 	switch {
-	case errors.Is(err, context.Canceled): // by another step's failure
+	case errors.Is(err, context.Canceled): // by the failure of another step
 		verdict = "ended"
 	case err != nil:
 		verdict = "FAILED"
 	}
 	fmt.Fprintf(r.out, "[%2d/%d] %-42s %-6s %6.1fs  (at %.1fs)\n",
-		r.done, r.total, name, verdict, time.Since(began).Seconds(), r.Elapsed().Seconds())
+		r.done, r.total, name, verdict, time.Since(began).Seconds(), time.Since(r.start).Seconds())
 	return err
-}
-
-// beat prints a line every heartbeat until stop is closed.
-func (r *Reporter) beat(name string, began time.Time, stop <-chan struct{}) {
-	ticker := time.NewTicker(heartbeat)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-ticker.C:
-			r.Logf("        %s: still going after %ds", name, int(time.Since(began).Seconds()))
-		}
-	}
 }

@@ -29,7 +29,7 @@ func quiet() *Reporter { return NewReporter(io.Discard) }
 
 func TestUpStartsAStepAfterItsNeeds(t *testing.T) {
 	var j journal
-	list := List{
+	list := Steps{
 		{Name: "a", Up: j.note("a", nil)},
 		{Name: "b", Needs: []string{"a"}, Up: j.note("b", nil)},
 		{Name: "c", Needs: []string{"b"}, Up: j.note("c", nil)},
@@ -44,7 +44,7 @@ func TestUpStartsAStepAfterItsNeeds(t *testing.T) {
 
 func TestUpRunsIndependentStepsTogether(t *testing.T) {
 	met := make(chan struct{})
-	list := List{
+	list := Steps{
 		{Name: "a", Up: func(ctx context.Context) error {
 			select {
 			case met <- struct{}{}:
@@ -70,7 +70,7 @@ func TestUpRunsIndependentStepsTogether(t *testing.T) {
 func TestUpNamesTheStepThatFailedAndRunsNothingThatNeedsIt(t *testing.T) {
 	var j journal
 	cause := errors.New("no disk")
-	list := List{
+	list := Steps{
 		{Name: "store", Up: j.note("store", cause)},
 		{Name: "server", Needs: []string{"store"}, Up: j.note("server", nil)},
 	}
@@ -85,7 +85,7 @@ func TestUpNamesTheStepThatFailedAndRunsNothingThatNeedsIt(t *testing.T) {
 
 func TestDownRunsBackwardsAndPastErrors(t *testing.T) {
 	var j journal
-	list := List{
+	list := Steps{
 		{Name: "a", Down: j.note("a", nil)},
 		{Name: "b", Down: j.note("b", errors.New("busy"))},
 		{Name: "c", Down: j.note("c", nil)},
@@ -100,11 +100,11 @@ func TestDownRunsBackwardsAndPastErrors(t *testing.T) {
 }
 
 func TestValidateRefusesANeedThatComesLater(t *testing.T) {
-	list := List{{Name: "a", Needs: []string{"b"}}, {Name: "b"}}
+	list := Steps{{Name: "a", Needs: []string{"b"}}, {Name: "b"}}
 	if list.Validate() == nil {
 		t.Error("a need of a later step was accepted: Up would never end")
 	}
-	if (List{{Name: "a"}, {Name: "a"}}).Validate() == nil {
+	if (Steps{{Name: "a"}, {Name: "a"}}).Validate() == nil {
 		t.Error("a duplicate name was accepted")
 	}
 }
