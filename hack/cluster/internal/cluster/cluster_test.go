@@ -9,7 +9,7 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
 )
 
-func TestStepsAreInAnOrderThatCanBeRun(t *testing.T) {
+func TestStepsAreInAValidOrder(t *testing.T) {
 	c := New(host.Layout{Repo: "/repo", Cache: "/cache"}, io.Discard)
 	for _, options := range []Options{{}, {WithoutOLM: true}, {WithSDK: true}} {
 		if err := c.steps(nil, options).Validate(); err != nil {
@@ -18,8 +18,8 @@ func TestStepsAreInAnOrderThatCanBeRun(t *testing.T) {
 	}
 }
 
-func TestEveryListenerBelongsToAStepThatStopsIt(t *testing.T) {
-	// The processes that the steps start; a port of anything else would never be checked as the cluster's own.
+func TestEveryPortBelongsToAProcessOfTheSteps(t *testing.T) {
+	// These are the processes that the steps start. A port of another process would not be recognized as the cluster's own.
 	processes := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "coredns", "registry"}
 	for _, port := range host.Ports() {
 		if !slices.Contains(processes, port.Process) {
@@ -28,7 +28,7 @@ func TestEveryListenerBelongsToAStepThatStopsIt(t *testing.T) {
 	}
 }
 
-func TestRunningSaysHowToStartWhenNothingRuns(t *testing.T) {
+func TestRunningReturnsErrDownWhenNothingRuns(t *testing.T) {
 	c := New(host.Layout{Repo: t.TempDir(), Cache: t.TempDir()}, io.Discard)
 	if err := c.Running(); !errors.Is(err, errDown) {
 		t.Errorf("error is %v", err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// journal records what ran, in order.
+// journal records the steps that ran, in order.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -29,12 +29,12 @@ func quiet() *Reporter { return NewReporter(io.Discard) }
 
 func TestUpStartsAStepAfterItsNeeds(t *testing.T) {
 	var j journal
-	list := Steps{
+	steps := Steps{
 		{Name: "a", Up: j.note("a", nil)},
 		{Name: "b", Needs: []string{"a"}, Up: j.note("b", nil)},
 		{Name: "c", Needs: []string{"b"}, Up: j.note("c", nil)},
 	}
-	if err := list.Up(t.Context(), quiet()); err != nil {
+	if err := steps.Up(t.Context(), quiet()); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"a", "b", "c"}; !slices.Equal(j.lines, want) {
@@ -42,9 +42,9 @@ func TestUpStartsAStepAfterItsNeeds(t *testing.T) {
 	}
 }
 
-func TestUpRunsIndependentStepsTogether(t *testing.T) {
+func TestUpRunsIndependentStepsInParallel(t *testing.T) {
 	met := make(chan struct{})
-	list := Steps{
+	steps := Steps{
 		{Name: "a", Up: func(ctx context.Context) error {
 			select {
 			case met <- struct{}{}:
@@ -62,7 +62,7 @@ func TestUpRunsIndependentStepsTogether(t *testing.T) {
 			}
 		}},
 	}
-	if err := list.Up(t.Context(), quiet()); err != nil {
+	if err := steps.Up(t.Context(), quiet()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -70,27 +70,27 @@ func TestUpRunsIndependentStepsTogether(t *testing.T) {
 func TestUpNamesTheStepThatFailedAndRunsNothingThatNeedsIt(t *testing.T) {
 	var j journal
 	cause := errors.New("no disk")
-	list := Steps{
+	steps := Steps{
 		{Name: "store", Up: j.note("store", cause)},
 		{Name: "server", Needs: []string{"store"}, Up: j.note("server", nil)},
 	}
-	err := list.Up(t.Context(), quiet())
+	err := steps.Up(t.Context(), quiet())
 	if !errors.Is(err, cause) || !strings.HasPrefix(err.Error(), "store: ") {
 		t.Errorf("error is %v", err)
 	}
 	if slices.Contains(j.lines, "server") {
-		t.Error("a step ran although what it needs had failed")
+		t.Error("a step ran although the step that it needs had failed")
 	}
 }
 
-func TestDownRunsBackwardsAndPastErrors(t *testing.T) {
+func TestDownRunsInReverseOrderAndContinuesAfterErrors(t *testing.T) {
 	var j journal
-	list := Steps{
+	steps := Steps{
 		{Name: "a", Down: j.note("a", nil)},
 		{Name: "b", Down: j.note("b", errors.New("busy"))},
 		{Name: "c", Down: j.note("c", nil)},
 	}
-	err := list.Down(t.Context())
+	err := steps.Down(t.Context())
 	if err == nil || err.Error() != "b: busy" {
 		t.Errorf("error is %v", err)
 	}
@@ -99,9 +99,9 @@ func TestDownRunsBackwardsAndPastErrors(t *testing.T) {
 	}
 }
 
-func TestValidateRefusesANeedThatComesLater(t *testing.T) {
-	list := Steps{{Name: "a", Needs: []string{"b"}}, {Name: "b"}}
-	if list.Validate() == nil {
+func TestValidateRefusesANeedOfALaterStep(t *testing.T) {
+	steps := Steps{{Name: "a", Needs: []string{"b"}}, {Name: "b"}}
+	if steps.Validate() == nil {
 		t.Error("a need of a later step was accepted: Up would never end")
 	}
 	if (Steps{{Name: "a"}, {Name: "a"}}).Validate() == nil {

@@ -35,7 +35,7 @@ func ensure(t *testing.T, authority *Authority, want Certificate) {
 
 var server = Certificate{Name: "server", User: "server", Groups: []string{"group"}, DNS: []string{"localhost"}, IPs: []string{"127.0.0.1"}}
 
-func TestCertificatesAreTrustedForWhatTheyName(t *testing.T) {
+func TestCertificatesAreTrustedForTheirNames(t *testing.T) {
 	dir := t.TempDir()
 	ensure(t, open(t, dir), server)
 	pair, err := load(filepath.Join(dir, "server"))

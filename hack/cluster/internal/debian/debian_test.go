@@ -50,7 +50,7 @@ func TestLibraryDependsLeavesProgramsOut(t *testing.T) {
 	}
 }
 
-func TestMergedMovesTheOldLayout(t *testing.T) {
+func TestMergedReturnsPathsOfMergedUsr(t *testing.T) {
 	for name, want := range map[string]string{
 		"./lib/x86_64-linux-gnu/libc.so.6": "/usr/lib/x86_64-linux-gnu/libc.so.6",
 		"/lib64/ld-linux-x86-64.so.2":      "/usr/lib64/ld-linux-x86-64.so.2",

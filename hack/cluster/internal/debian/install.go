@@ -1,5 +1,5 @@
-// Package debian installs Debian packages on this machine, and downloads and unpacks others without installing them: it
-// needs no root for these, and runs none of their scripts. What is made from the packages is up to the other packages.
+// Package debian installs Debian packages on this machine. It also downloads packages and unpacks them without installing
+// them, which needs no root and runs none of their scripts. It does not decide what they are used for.
 package debian
 
 import (
@@ -91,7 +91,7 @@ func Install(ctx context.Context, packages []string) error {
 	if aptGet(ctx, install...) == nil {
 		return nil
 	}
-	// The package lists may be missing or old.
+	// The package lists may be absent or old.
 	if err := aptGet(ctx, "update"); err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func TestProgramsAreUnpackedAsAWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestWhatAPackageDependsOnIsUnpackedIfAskedFor(t *testing.T) {
+func TestLibrariesAreUnpackedOnRequest(t *testing.T) {
 	programs := Programs{Package: "tools", Names: []string{"one"}, Folder: "usr/bin"}
 	files := []string{pack(t, "libraries", "two"), pack(t, "tools", "one")}
 	for _, with := range []bool{false, true} {

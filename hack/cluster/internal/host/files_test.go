@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestWriteLeavesAFileAloneThatSaysTheSame(t *testing.T) {
+func TestWriteFileKeepsAFileWithTheSameContent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "file")
 	write := func(content string) os.FileInfo {
 		t.Helper()

@@ -51,7 +51,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-func TestCheckPortsNamesThePortAndWhoHasIt(t *testing.T) {
+func TestCheckPortsNamesThePortAndItsProcess(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestCheckPortsNamesThePortAndWhoHasIt(t *testing.T) {
 
 	err = checkPorts(ports, func(string) bool { return false })
 	if err == nil {
-		t.Fatal("a taken port was not noticed")
+		t.Fatal("a port that is in use was not reported")
 	}
 	for _, want := range []string{"port " + strconv.Itoa(listener.Addr().(*net.TCPAddr).Port) + " (tcp, on 127.0.0.1)", "etcd", "process " + strconv.Itoa(os.Getpid())} {
 		if !strings.Contains(err.Error(), want) {
@@ -69,7 +69,7 @@ func TestCheckPortsNamesThePortAndWhoHasIt(t *testing.T) {
 		}
 	}
 	if err := checkPorts(ports, func(string) bool { return true }); err != nil {
-		t.Errorf("the cluster's own listener was held against it: %v", err)
+		t.Errorf("the cluster's own listener was reported: %v", err)
 	}
 }
 

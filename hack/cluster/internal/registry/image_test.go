@@ -129,7 +129,7 @@ func TestTheRecipeFollowsItsInputs(t *testing.T) {
 }
 
 func TestEnsureBuildsOnceAndAgainWhenTheRegistryLostIt(t *testing.T) {
-	client, forget := testRegistry(t)
+	client, empty := testRegistry(t)
 	image := sample(t)
 	image.Names = []string{"docker.io/library/sample:1", "docker.io/library/sample:1-alias"}
 	var loads int
@@ -146,7 +146,7 @@ func TestEnsureBuildsOnceAndAgainWhenTheRegistryLostIt(t *testing.T) {
 	if ensure() != first || loads != 1 {
 		t.Errorf("built %d times, want 1", loads)
 	}
-	forget()
+	empty()
 	if ensure() != first || loads != 2 {
 		t.Errorf("built %d times after the registry lost it, want 2", loads)
 	}
@@ -157,12 +157,12 @@ func TestEnsureBuildsOnceAndAgainWhenTheRegistryLostIt(t *testing.T) {
 	}
 }
 
-// testRegistry serves an empty registry under the address of the local one. forget empties it.
-func testRegistry(t *testing.T) (client *Client, forget func()) {
+// testRegistry serves an empty registry under the address of the local one. empty removes its images.
+func testRegistry(t *testing.T) (client *Client, empty func()) {
 	t.Helper()
 	var handler http.Handler
-	forget = func() { handler = memory.New(memory.Logger(log.New(io.Discard, "", 0))) }
-	forget()
+	empty = func() { handler = memory.New(memory.Logger(log.New(io.Discard, "", 0))) }
+	empty()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	transport := server.Client().Transport.(*http.Transport).Clone()
@@ -171,5 +171,5 @@ func testRegistry(t *testing.T) (client *Client, forget func()) {
 		var dialer net.Dialer
 		return dialer.DialContext(ctx, network, server.Listener.Addr().String())
 	}
-	return &Client{transport: transport, records: t.TempDir()}, forget
+	return &Client{transport: transport, records: t.TempDir()}, empty
 }

@@ -24,7 +24,7 @@ const (
 	scorecardTest = "quay.io/operator-framework/scorecard-test:" + build.OperatorSDKVersion
 )
 
-const nobody = "1001"
+const unprivileged = "1001"
 
 // programs places built programs in /bin.
 func programs(dir string, names ...string) []File {
@@ -55,7 +55,7 @@ func PauseImage(dir string) Image {
 // OLMImage holds OLM's programs. Its bundle unpack Jobs copy cpb with cp.
 func OLMImage(dir string) Image {
 	return Image{
-		Names: []string{OLM}, Path: "/bin", User: nobody, Entrypoint: []string{"/bin/olm"},
+		Names: []string{OLM}, Path: "/bin", User: unprivileged, Entrypoint: []string{"/bin/olm"},
 		Files: append(programs(dir, "olm", "catalog", "package-server", "copy-content", "cpb"), applets("/bin", "cp")...),
 	}
 }
@@ -64,7 +64,7 @@ func OLMImage(dir string) Image {
 func OPMImage(dir string) Image {
 	files := append(programs(dir, "opm"), applets("/bin", "sh", "cp", "cat", "ls", "mkdir")...)
 	return Image{
-		Names: []string{OPM}, Path: "/bin", User: nobody, Entrypoint: []string{"/bin/opm"},
+		Names: []string{OPM}, Path: "/bin", User: unprivileged, Entrypoint: []string{"/bin/opm"},
 		Labels: map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"},
 		Files: append(files,
 			File{Path: "/bin/grpc_health_probe", Source: filepath.Join(dir, "grpc-health-probe")},
@@ -85,7 +85,7 @@ func UtilityImage() Image {
 // ScorecardTestImage holds the scorecard's built-in tests.
 func ScorecardTestImage(dir string) Image {
 	return Image{
-		Names: []string{scorecardTest}, Path: "/bin", User: nobody, Entrypoint: []string{"/bin/scorecard-test"},
+		Names: []string{scorecardTest}, Path: "/bin", User: unprivileged, Entrypoint: []string{"/bin/scorecard-test"},
 		Files: append(programs(dir, "scorecard-test"), applets("/bin", "sh")...),
 	}
 }

@@ -1,5 +1,5 @@
 // Package registry runs the local image registry, and builds the images that it serves. It serves every image under the
-// path of its repository, whatever registry the reference names. No image is pulled from elsewhere.
+// path of its repository, whatever registry the reference names. It pulls no image from another registry.
 package registry
 
 import (
