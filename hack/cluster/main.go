@@ -1,5 +1,5 @@
-// Command cluster brings a real single-node Kubernetes with OLM up on this machine, and takes it down again without a trace.
-// See README.md for what it starts and where.
+// Command cluster brings up a single-node Kubernetes with OLM on this machine, and removes it without a trace.
+// See README.md for what it runs and where its files are.
 package main
 
 import (
@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/cluster"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
-	"github.com/example/memcached-operator/hack/cluster/internal/progress"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 )
 
 func main() {
@@ -26,7 +25,7 @@ func main() {
 	}
 }
 
-// root is the command with all its verbs.
+// root is the command with all its subcommands.
 func root() *cobra.Command {
 	command := &cobra.Command{
 		Use:           "cluster",
@@ -34,15 +33,23 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	command.AddCommand(up(), down(), env(), packages(), tool(), assets(), memcached(), mirrored())
+	command.AddCommand(up(), down(), env(), packages(), tool(), assets(), memcached(), mirror())
 	return command
 }
 
-// local is what every verb works on. Progress goes to standard error: standard output is for results.
-func local() (layout.Layout, *cluster.Cluster, error) {
-	l, err := layout.Find()
-	if err != nil {
-		return layout.Layout{}, nil, err
-	}
-	return l, cluster.New(l, progress.New(os.Stderr)), nil
+// subcommand is a command that works on the local cluster. It returns what to print on standard output; progress goes to
+// standard error.
+func subcommand(use, short string, args cobra.PositionalArgs, run func(context.Context, *cluster.Cluster, []string) (string, error)) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
+		layout, err := host.Find()
+		if err != nil {
+			return err
+		}
+		result, err := run(cmd.Context(), cluster.New(layout, os.Stderr), args)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(cmd.OutOrStdout(), result)
+		return err
+	}}
 }

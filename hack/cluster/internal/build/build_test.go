@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tiny is a tool that builds in no time.
+// tiny is a tool that builds quickly.
 func tiny(t *testing.T) (Builder, Tool) {
 	t.Helper()
 	b := Builder{Tools: t.TempDir(), Bin: filepath.Join(t.TempDir(), "bin")}
@@ -60,7 +60,7 @@ func TestAChangedModuleIsBuiltAgain(t *testing.T) {
 	}
 }
 
-func TestAFailedBuildShowsWhyAndLeavesNothing(t *testing.T) {
+func TestAFailedBuildShowsTheErrorAndLeavesNothing(t *testing.T) {
 	b, tool := tiny(t)
 	write(t, b, "main.go", "package main\n\nfunc main() { undefinedThing() }\n")
 	err := b.Ensure(t.Context(), tool)
@@ -72,7 +72,7 @@ func TestAFailedBuildShowsWhyAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestFindKnowsEveryProgramOnce(t *testing.T) {
+func TestFindFindsEveryProgramInOneTool(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tool := range Tools() {
 		for _, program := range tool.Programs() {

@@ -1,9 +1,10 @@
-// Package build makes the programs of hack/tools from their Go modules, each once per version:
-// what is built is kept under a name that holds a hash of everything that goes into it.
+// Package build builds the programs of hack/tools from their Go modules, once per version. Programs of Debian are not
+// built: see package debian.
 package build
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -12,24 +13,24 @@ import (
 type Tool struct {
 	// Module is the folder below hack/tools.
 	Module string
-	// Packages are the packages to build; each becomes a program called after its last element.
+	// Packages are the packages to build. The last element of each is the name of its program.
 	Packages []string
-	// Links are further names of the module's only program, which acts by the name it is called with.
+	// Links are more names of the module's only program, which acts according to the name that it is called by.
 	Links []string
-	// Tags and LDFlags are handed to the linker and the compiler.
+	// Tags and LDFlags are flags of go build.
 	Tags    string
 	LDFlags string
-	// Cold says how long a build takes from nothing on two cores.
+	// Cold is how long a build takes on two cores with an empty build cache.
 	Cold string
 }
 
-// Versions of what is built, where something else than go.mod must know them.
+// Versions that go.mod has too, for code that needs them.
 const (
-	// KubernetesVersion is what the kube binaries report.
+	// KubernetesVersion is the version that Kubernetes' programs report.
 	KubernetesVersion = "v1.36.3"
 	// OLMVersion is the version of the Operator Lifecycle Manager.
 	OLMVersion = "v0.46.0"
-	// OLMModule is its Go module, which holds its chart too.
+	// OLMModule is its Go module, which also holds its chart.
 	OLMModule = operatorFramework + "/operator-lifecycle-manager"
 	// OperatorSDKVersion is the version of operator-sdk.
 	OperatorSDKVersion = "v1.42.2"
@@ -38,17 +39,17 @@ const (
 const (
 	operatorFramework = "github.com/operator-framework"
 	strip             = "-s -w"
-	// containersTags leave out what needs C libraries: gpgme and btrfs.
+	// containersTags leave out the code that needs C libraries: gpgme and btrfs.
 	containersTags = "containers_image_openpgp,exclude_graphdriver_btrfs"
 )
 
-// kubeLDFlags give the binaries their version: without it OLM reads v0.0.0 and refuses minKubeVersion.
+// kubeLDFlags set the version. Without them OLM reads v0.0.0, which fails its check of minKubeVersion.
 var kubeLDFlags = strip +
 	" -X k8s.io/component-base/version.gitVersion=" + KubernetesVersion +
 	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" +
 	" -X k8s.io/client-go/pkg/version.gitVersion=" + KubernetesVersion
 
-// Kube is every program of Kubernetes, and etcd, in one binary.
+// Kube is one binary with every program of Kubernetes, and etcd.
 var Kube = Tool{
 	Module: "kube", Packages: []string{"."}, LDFlags: kubeLDFlags, Cold: "6 min",
 	Links: []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl"},
@@ -57,10 +58,10 @@ var Kube = Tool{
 // CoreDNS is the DNS server.
 var CoreDNS = Tool{Module: "coredns", Packages: []string{"."}, LDFlags: strip, Cold: "1 min"}
 
-// Pause is the program that holds a pod's namespaces.
+// Pause is the program that keeps a pod's namespaces.
 var Pause = Tool{Module: "pause", Packages: []string{"."}, LDFlags: strip, Cold: "1 s"}
 
-// OLM is the programs of OLM's image.
+// OLM holds the programs of OLM's image.
 var OLM = Tool{
 	Module: "olm", Tags: containersTags, LDFlags: strip, Cold: "4 min",
 	Packages: []string{
@@ -69,13 +70,13 @@ var OLM = Tool{
 	},
 }
 
-// OPM is the catalog server and the probe that its pods call.
+// OPM holds the catalog server and the probe of its pods.
 var OPM = Tool{
 	Module: "opm", Tags: containersTags, LDFlags: strip, Cold: "2 min",
 	Packages: []string{operatorFramework + "/operator-registry/cmd/opm", "github.com/grpc-ecosystem/grpc-health-probe"},
 }
 
-// OperatorSDK is the operator-sdk program and the built-in tests of its scorecard.
+// OperatorSDK holds operator-sdk and the built-in tests of its scorecard.
 var OperatorSDK = Tool{
 	Module: "operator-sdk", Tags: containersTags, Cold: "6 min",
 	LDFlags:  strip + sdkVersion("Version") + sdkVersion("GitVersion") + sdkVersion("ImageVersion"),
@@ -87,32 +88,25 @@ func sdkVersion(variable string) string {
 	return " -X " + operatorFramework + "/operator-sdk/internal/version." + variable + "=" + OperatorSDKVersion
 }
 
-// GolangciLint and Govulncheck are what `make verify` runs.
-var (
-	GolangciLint = Tool{
+// Tools lists all of them, with those of `make verify`.
+func Tools() []Tool {
+	return []Tool{Kube, CoreDNS, Pause, OLM, OPM, OperatorSDK, {
 		Module: "golangci-lint", LDFlags: strip, Cold: "2 min",
 		Packages: []string{"github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
-	}
-	Govulncheck = Tool{
+	}, {
 		Module: "govulncheck", LDFlags: strip, Cold: "20 s",
 		Packages: []string{"golang.org/x/vuln/cmd/govulncheck"},
-	}
-)
-
-// Tools lists them all.
-func Tools() []Tool {
-	return []Tool{Kube, CoreDNS, Pause, OLM, OPM, OperatorSDK, GolangciLint, Govulncheck}
+	}}
 }
 
-// Programs lists the names that the tool can be called by.
+// Programs lists the names of the tool's programs.
 func (t Tool) Programs() []string {
 	var names []string
 	for _, pkg := range t.Packages {
 		if pkg == "." {
-			names = append(names, t.Module)
-			continue
+			pkg = t.Module
 		}
-		names = append(names, pkg[strings.LastIndexByte(pkg, '/')+1:])
+		names = append(names, path.Base(pkg))
 	}
 	return append(names, t.Links...)
 }

@@ -1,55 +1,52 @@
-// Package cluster puts the parts together: the list of steps that bring the local cluster up and, backwards, take it down.
-// How each part is built, configured or run is said in the part's own package.
+// Package cluster brings the local cluster up and down: it holds the list of steps and runs it. How each part is built,
+// configured and run is in the package of that part.
 package cluster
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/build"
+	"github.com/example/memcached-operator/hack/cluster/internal/debian"
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
-	"github.com/example/memcached-operator/hack/cluster/internal/progress"
-	"github.com/example/memcached-operator/hack/cluster/internal/step"
 )
 
-// Options choose what is brought up.
+// Options select what is brought up.
 type Options struct {
-	// WithoutOLM leaves the cluster bare, for somebody else to install OLM.
+	// WithoutOLM brings up a cluster without OLM, so that another program can install it.
 	WithoutOLM bool
 	// WithSDK also builds operator-sdk and provides the images that its commands use.
 	WithSDK bool
 }
 
-// Cluster is the local cluster, up or not.
+// Cluster is the local cluster, whether it runs or not.
 type Cluster struct {
-	layout     layout.Layout
+	Layout     host.Layout
 	builder    build.Builder
 	supervisor *process.Supervisor
-	report     *progress.Reporter
-	// died is told of a component that ends while others are still coming up.
-	died context.CancelCauseFunc
+	report     *Reporter
+	// exited cancels the other steps when a component exits.
+	exited context.CancelCauseFunc
 }
 
-// New describes the cluster that belongs to the layout.
-func New(l layout.Layout, report *progress.Reporter) *Cluster {
+// New returns the cluster of the layout. It reports progress to out.
+func New(l host.Layout, out io.Writer) *Cluster {
 	return &Cluster{
-		layout:  l,
-		builder: build.Builder{Tools: l.Tools(), Bin: l.Bin()},
-		supervisor: &process.Supervisor{
-			Run: l.Cluster("run"), Logs: l.Cluster("logs"), Mark: l.Cluster(),
-		},
-		report: report,
+		Layout:     l,
+		builder:    build.Builder{Tools: l.Tools(), Bin: l.Bin()},
+		supervisor: &process.Supervisor{Run: l.Cluster("run"), Logs: l.Cluster("logs"), Mark: l.Cluster()},
+		report:     NewReporter(out),
 	}
 }
 
-// Up brings the cluster up. On one that is up already it checks every part and returns quickly; what is left of a broken
-// run is mended, or removed and started over. When it fails it leaves nothing running.
+// Up brings the cluster up. If it is up already, Up checks every part and returns quickly. It repairs what is left of a
+// broken run, or removes it and starts again. After a failure nothing runs.
 func (c *Cluster) Up(ctx context.Context, options Options) error {
 	if err := c.preflight(); err != nil {
 		return err
@@ -59,48 +56,44 @@ func (c *Cluster) Up(ctx context.Context, options Options) error {
 		return err
 	}
 	defer unlock()
-	earlier, err := process.Marked(c.supervisor.Mark)
+	earlier, err := c.supervisor.Marked()
 	if err != nil {
 		return fmt.Errorf("look for an earlier run: %w", err)
 	}
-	if options.WithoutOLM {
-		if err := c.refuseOLM(ctx); err != nil {
-			return err
-		}
+	if options.WithoutOLM && c.hasOLM(ctx) {
+		return errors.New("the running cluster has OLM: take it down first (make cluster-down), or uninstall OLM")
 	}
 	tasks, err := c.missing(options)
 	if err != nil {
 		return err
 	}
-	have, err := c.tools()
+	folders, err := c.folders()
 	if err != nil {
 		return err
 	}
-	c.report.Expect(len(tasks) + c.steps(have, options).Ups())
+	steps := c.steps(folders, options)
+	c.report.Expect(steps.CountUp())
 	if err := c.perform(ctx, tasks); err != nil {
 		return err
 	}
-	if have, err = c.tools(); err != nil { // now with what was downloaded
-		return err
-	}
-	return c.bringUp(ctx, c.steps(have, options), len(earlier) > 0)
+	return c.bringUp(ctx, steps, len(earlier) > 0)
 }
 
-// bringUp runs the steps. What an earlier run left is used where it is sound; where it is not, it is removed and all is started over.
-func (c *Cluster) bringUp(ctx context.Context, steps step.List, earlier bool) error {
+// bringUp runs the steps. If that fails on what is left of an earlier run, it removes that and runs them again.
+func (c *Cluster) bringUp(ctx context.Context, steps Steps, earlier bool) error {
 	err := c.attempt(ctx, steps)
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil && earlier {
-		return errors.New("interrupted: what was running before was left alone")
+		return errors.New("interrupted: the processes of the earlier run still run")
 	}
 	if ctx.Err() == nil && earlier {
-		c.report.Logf("what is left of an earlier run cannot be mended (%v): starting over", err)
+		c.report.Logf("the earlier run cannot be repaired (%v): starting again", err)
 		if err := c.teardown(); err != nil {
-			return fmt.Errorf("clear what is left of an earlier run: %w", err)
+			return fmt.Errorf("remove the earlier run: %w", err)
 		}
-		c.report.Expect(steps.Ups())
+		c.report.Expect(steps.CountUp())
 		if err = c.attempt(ctx, steps); err == nil {
 			return nil
 		}
@@ -112,11 +105,11 @@ func (c *Cluster) bringUp(ctx context.Context, steps step.List, earlier bool) er
 	return errors.Join(err, c.teardown())
 }
 
-// attempt runs the steps once. A component that dies ends it with that component's last words.
-func (c *Cluster) attempt(ctx context.Context, steps step.List) error {
+// attempt runs the steps once. If a component exits, it returns the error of that component.
+func (c *Cluster) attempt(ctx context.Context, steps Steps) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c.died = cancel
+	c.exited = cancel
 	err := steps.Up(ctx, c.report)
 	if err != nil && errors.Is(err, context.Canceled) && !errors.Is(context.Cause(ctx), context.Canceled) {
 		return context.Cause(ctx)
@@ -124,12 +117,12 @@ func (c *Cluster) attempt(ctx context.Context, steps step.List) error {
 	return err
 }
 
-// Down removes everything that Up made, but not what is slow to make again: tools, packages, images.
-func (c *Cluster) Down(_ context.Context) error {
+// Down removes everything that Up made, except what takes long to make again: tools, packages and images.
+func (c *Cluster) Down() error {
 	if os.Geteuid() != 0 {
 		return errors.New("the local cluster belongs to root: run this with sudo -E")
 	}
-	if _, err := os.Stat(c.layout.Cluster()); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(c.Layout.Cluster()); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	unlock, err := c.lock()
@@ -140,14 +133,14 @@ func (c *Cluster) Down(_ context.Context) error {
 	return c.teardown()
 }
 
-// teardown is not to be interrupted: it ends in seconds, and half of it helps nobody.
+// teardown cannot be interrupted: it takes seconds, and half of it is of no use.
 func (c *Cluster) teardown() error {
-	return c.steps(tools{}, Options{}).Down(context.Background())
+	return c.steps(nil, Options{}).Down(context.Background())
 }
 
-// preflight refuses a machine that cannot run the cluster, before anything is made.
+// preflight checks that the machine can run the cluster. It changes nothing.
 func (c *Cluster) preflight() error {
-	if err := host.CompletePath(); err != nil {
+	if err := debian.CompletePath(); err != nil {
 		return err
 	}
 	disk := uint64(host.DiskToRun)
@@ -160,44 +153,41 @@ func (c *Cluster) preflight() error {
 			disk = host.DiskToBuild
 		}
 	}
-	return host.Check(c.layout, disk, func(name string) bool {
+	return host.Check(c.Layout, disk, func(name string) bool {
 		alive, err := c.supervisor.Alive(name)
 		return err == nil && alive
 	})
 }
 
-// lock keeps a second run of this program out until unlock is called.
+// lock prevents a second run of this program until unlock is called.
 func (c *Cluster) lock() (unlock func(), err error) {
-	for _, folder := range []string{c.layout.Cluster(), c.supervisor.Run, c.supervisor.Logs} {
+	for _, folder := range []string{c.Layout.Cluster(), c.supervisor.Run, c.supervisor.Logs} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return nil, fmt.Errorf("make the cluster's folders: %w", err)
 		}
 	}
-	file, err := os.OpenFile(c.layout.Cluster("lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	file, err := os.OpenFile(c.Layout.Cluster("lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock: %w", err)
 	}
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		file.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another run is at work on the cluster in %s: wait for it to end", c.layout.Cluster())
+			return nil, fmt.Errorf("another run works on the cluster in %s: wait until it ends", c.Layout.Cluster())
 		}
 		return nil, fmt.Errorf("take the lock: %w", err)
 	}
 	return func() { file.Close() }, nil
 }
 
-// errDown is what a verb that needs the cluster answers when there is none.
+// errDown is returned by commands that need a running cluster.
 var errDown = errors.New("the local cluster is not up: run `make cluster`")
 
 // Running returns nil when the cluster's API server runs.
 func (c *Cluster) Running() error {
 	alive, err := c.supervisor.Alive("kube-apiserver")
-	if err != nil {
-		return err
-	}
-	if !alive {
+	if err == nil && !alive {
 		return errDown
 	}
-	return nil
+	return err
 }

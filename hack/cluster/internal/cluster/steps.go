@@ -2,110 +2,76 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"os"
 	"time"
 
+	"github.com/example/memcached-operator/hack/cluster/internal/build"
 	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
-	"github.com/example/memcached-operator/hack/cluster/internal/dns"
-	"github.com/example/memcached-operator/hack/cluster/internal/kube"
-	"github.com/example/memcached-operator/hack/cluster/internal/network"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/node"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 	"github.com/example/memcached-operator/hack/cluster/internal/registry"
-	"github.com/example/memcached-operator/hack/cluster/internal/step"
 )
 
-const (
-	startTimeout = time.Minute
-	stopGrace    = 10 * time.Second
-)
-
-// steps is the cluster, from the ground up. Down runs it backwards.
-func (c *Cluster) steps(t tools, options Options) step.List {
-	list := step.List{
+// steps lists the steps that bring the cluster up. Down runs them backwards, and needs no folders.
+func (c *Cluster) steps(folders map[string]string, options Options) Steps {
+	l, kube := c.Layout, folders[build.Kube.Module]
+	kernel := l.Cluster("run", "kernel.json")
+	steps := Steps{
 		{Name: "certificates and configuration", Up: c.configure},
-		{Name: "strays", Down: c.removeStrays},
-		{Name: "network", Up: c.networkUp, Down: c.networkDown},
+		{Name: "leftovers", Down: c.removeLeftovers},
 		{
-			Name: "registry", Needs: []string{"certificates and configuration"},
-			Up: c.start(c.registry), Down: c.stop("registry"),
+			Name: "network",
+			Up:   func(context.Context) error { return host.AddNetwork(kernel) },
+			Down: func(context.Context) error { return host.RemoveNetwork(kernel) },
 		},
-		{Name: "images of the cluster", Needs: []string{"registry"}, Up: c.pushImages(t, options)},
-		{Name: "images of memcached", Needs: []string{"registry"}, Up: c.pushOperands(t)},
-		{Name: "image of nginx", Needs: []string{"registry"}, Up: c.pushWebServer(t)},
+		c.component("registry", registry.Process(l), "certificates and configuration"),
+		{Name: "images of the cluster", Needs: []string{"registry"}, Up: c.pushImages(folders, options)},
+		{Name: "images of memcached", Needs: []string{"registry"}, Up: c.pushMemcached},
+		{Name: "image of nginx", Needs: []string{"registry"}, Up: c.pushNginx},
 		{
 			Name: "etcd", Needs: []string{"certificates and configuration"},
-			Up: c.start(spec(controlplane.Etcd(c.layout, t.kube), controlplane.EtcdReady)), Down: c.removeEtcd,
+			Up: c.start(controlplane.Etcd(l, kube)), Down: c.removeEtcd,
 		},
-		{
-			Name: "API server", Needs: []string{"etcd", "network"},
-			Up: c.start(c.apiServer(t)), Down: c.stop("kube-apiserver"),
-		},
-		{
-			Name: "controller manager", Needs: []string{"API server"},
-			Up: c.start(spec(controlplane.ControllerManager(c.layout, t.kube), controlplane.ControllerManagerReady)), Down: c.stop("kube-controller-manager"),
-		},
-		{
-			Name: "scheduler", Needs: []string{"API server"},
-			Up: c.start(spec(controlplane.Scheduler(c.layout, t.kube), controlplane.SchedulerReady)), Down: c.stop("kube-scheduler"),
-		},
-		{
-			Name: "DNS", Needs: []string{"API server"},
-			Up: c.start(spec(dns.Spec(c.layout, t.coredns), dns.Ready)), Down: c.stop("coredns"),
-		},
-		{
-			Name: "containerd", Needs: []string{"certificates and configuration"},
-			Up: c.containerdUp, Down: c.containerdDown,
-		},
-		{
-			Name: "kube-proxy", Needs: []string{"API server"},
-			Up: c.start(spec(node.Proxy(c.layout, t.kube), node.ProxyReady)), Down: c.stop("kube-proxy"),
-		},
-		{
-			Name: "node", Needs: []string{"API server", "containerd", "images of the cluster"},
-			Up: c.start(c.kubelet(t)), Down: c.stop("kubelet"),
-		},
+		c.component("API server", controlplane.APIServer(l, kube), "etcd", "network"),
+		c.component("controller manager", controlplane.ControllerManager(l, kube), "API server"),
+		c.component("scheduler", controlplane.Scheduler(l, kube), "API server"),
+		c.component("DNS", controlplane.DNS(l, folders[build.CoreDNS.Module]), "API server"),
+		{Name: "containerd", Needs: []string{"certificates and configuration"}, Up: c.startContainerd, Down: c.stopContainerd},
+		c.component("kube-proxy", node.Proxy(l, kube), "API server"),
+		c.component("node", node.Kubelet(l, kube), "API server", "containerd", "images of the cluster"),
 	}
 	if !options.WithoutOLM {
-		list = append(list, c.olmSteps()...)
+		steps = append(steps,
+			Step{Name: "OLM's objects", Needs: []string{"API server"}, Up: c.applyOLM},
+			Step{Name: "OLM", Needs: []string{"OLM's objects", "node", "kube-proxy", "controller manager", "scheduler", "DNS"}, Up: c.awaitOLM})
 	}
-	return list
+	return steps
 }
 
-func (c *Cluster) olmSteps() step.List {
-	return step.List{
-		{Name: "OLM's objects", Needs: []string{"API server"}, Up: c.applyOLM},
-		{Name: "OLM", Needs: []string{"OLM's objects", "node", "kube-proxy", "controller manager", "scheduler", "DNS"}, Up: c.awaitOLM},
+// component is a step that starts and stops a process.
+func (c *Cluster) component(name string, spec process.Spec, needs ...string) Step {
+	return Step{
+		Name: name, Needs: needs, Up: c.start(spec),
+		Down: func(context.Context) error { return c.supervisor.Stop(spec.Name, process.DefaultGrace) },
 	}
 }
 
-// launch is a process and how to see that it is ready.
-type launch func() (process.Spec, func(context.Context) error, error)
-
-func spec(s process.Spec, ready func(context.Context) error) launch {
-	return func() (process.Spec, func(context.Context) error, error) { return s, ready, nil }
-}
-
-// start makes a step's Up of a process. When the process dies later while other steps still run, they are cancelled.
-func (c *Cluster) start(what launch) func(context.Context) error {
+// start returns the Up of a step that starts a process. If the process exits while other steps run, they are cancelled.
+func (c *Cluster) start(spec process.Spec) func(context.Context) error {
 	return func(ctx context.Context) error {
-		s, ready, err := what()
+		running, err := c.supervisor.Ensure(spec)
 		if err != nil {
 			return err
 		}
-		running, err := c.supervisor.Ensure(s)
-		if err != nil {
+		if err := running.Await(ctx, time.Minute, spec.Ready); err != nil {
 			return err
 		}
-		if err := running.Await(ctx, startTimeout, ready); err != nil {
-			return err
-		}
-		died := c.died
+		exited := c.exited
 		go func() {
 			select {
 			case <-running.Exited():
-				died(running.Death())
+				exited(running.ExitError())
 			case <-ctx.Done():
 			}
 		}()
@@ -113,84 +79,63 @@ func (c *Cluster) start(what launch) func(context.Context) error {
 	}
 }
 
-// stop makes a step's Down of a process.
-func (c *Cluster) stop(name string) func(context.Context) error {
-	return func(context.Context) error { return c.supervisor.Stop(name, stopGrace) }
-}
-
-func (c *Cluster) registry() (process.Spec, func(context.Context) error, error) {
-	s, err := registry.Spec(c.layout)
+// configure writes the certificates, the kubeconfigs and the configuration of every component.
+func (c *Cluster) configure(context.Context) error {
+	authority, err := controlplane.OpenAuthority(c.Layout.Cluster("pki"))
 	if err != nil {
-		return s, nil, err
-	}
-	client, err := registry.NewClient(c.layout)
-	if err != nil {
-		return s, nil, err
-	}
-	return s, client.Ready, nil
-}
-
-func (c *Cluster) apiServer(t tools) launch {
-	return func() (process.Spec, func(context.Context) error, error) {
-		client, err := kube.NewClient(c.layout.Kubeconfig())
-		if err != nil {
-			return process.Spec{}, nil, err
-		}
-		return controlplane.APIServer(c.layout, t.kube), client.Ready, nil
-	}
-}
-
-func (c *Cluster) kubelet(t tools) launch {
-	return func() (process.Spec, func(context.Context) error, error) {
-		client, err := kube.NewClient(c.layout.Kubeconfig())
-		if err != nil {
-			return process.Spec{}, nil, err
-		}
-		return node.Kubelet(c.layout, t.kube), node.Ready(client), nil
-	}
-}
-
-func (c *Cluster) networkUp(context.Context) error {
-	if err := network.SetKernel(c.layout.Cluster("run", "kernel.json")); err != nil {
 		return err
 	}
-	if err := network.Up(); err != nil {
+	for _, certificate := range controlplane.Certificates() {
+		if err := authority.Ensure(certificate); err != nil {
+			return err
+		}
+	}
+	if err := authority.ServiceAccountKey(); err != nil {
 		return err
 	}
-	return network.OpenFirewall()
+	if err := authority.Bundle(c.Layout.TrustBundle()); err != nil {
+		return err
+	}
+	for _, user := range []string{"admin", "controller-manager", "scheduler", "proxy", "node"} {
+		if err := controlplane.WriteKubeconfig(c.Layout, user); err != nil {
+			return err
+		}
+	}
+	for _, files := range []map[string]string{
+		controlplane.ConfigFiles(c.Layout), registry.ConfigFiles(c.Layout), node.ConfigFiles(c.Layout),
+	} {
+		for path, content := range files {
+			if err := host.WriteFile(path, []byte(content), host.Public); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-func (c *Cluster) networkDown(context.Context) error {
-	return errors.Join(network.RemoveProxyTables(), network.CloseFirewall(), network.Down(), network.RestoreKernel(c.layout.Cluster("run", "kernel.json")))
-}
-
-// removeEtcd stops etcd and forgets what it stored: every cluster starts empty.
+// removeEtcd stops etcd and deletes its data: every cluster starts empty.
 func (c *Cluster) removeEtcd(context.Context) error {
-	if err := c.supervisor.Stop("etcd", stopGrace); err != nil {
+	if err := c.supervisor.Stop("etcd", process.DefaultGrace); err != nil {
 		return err
 	}
-	return os.RemoveAll(c.layout.Cluster("etcd"))
+	return os.RemoveAll(c.Layout.Cluster("etcd"))
 }
 
-// containerdUp starts containerd and, before the first kubelet, removes containers that an earlier run left in its records.
-func (c *Cluster) containerdUp(ctx context.Context) error {
-	err := c.start(func() (process.Spec, func(context.Context) error, error) {
-		s, err := node.Containerd(c.layout)
-		return s, node.ContainerdReady(c.layout), err
-	})(ctx)
-	if err != nil {
+// startContainerd starts containerd. Unless a kubelet runs, it removes the containers that an earlier run left.
+func (c *Cluster) startContainerd(ctx context.Context) error {
+	if err := c.start(node.Containerd(c.Layout))(ctx); err != nil {
 		return err
 	}
 	kubelet, err := c.supervisor.Alive("kubelet")
 	if err != nil || kubelet {
 		return err
 	}
-	return node.RemoveContainers(ctx, c.layout)
+	return node.RemoveContainers(ctx, c.Layout)
 }
 
-// containerdDown ends all containers, then containerd. Records of containers that cannot be removed now are removed by the next Up.
-func (c *Cluster) containerdDown(ctx context.Context) error {
-	if err := node.KillContainers(c.layout); err != nil {
+// stopContainerd kills all containers and stops containerd. The next Up removes records of containers that stay now.
+func (c *Cluster) stopContainerd(ctx context.Context) error {
+	if err := node.KillContainers(c.Layout); err != nil {
 		return err
 	}
 	alive, err := c.supervisor.Alive("containerd")
@@ -198,15 +143,15 @@ func (c *Cluster) containerdDown(ctx context.Context) error {
 		return err
 	}
 	if alive {
-		_ = node.RemoveContainers(ctx, c.layout)
+		_ = node.RemoveContainers(ctx, c.Layout)
 	}
-	return c.supervisor.Stop("containerd", stopGrace)
+	return c.supervisor.Stop("containerd", process.DefaultGrace)
 }
 
-// removeStrays ends whatever still runs, then removes what only stopped processes let go of.
-func (c *Cluster) removeStrays(context.Context) error {
-	if err := c.supervisor.Sweep(); err != nil {
+// removeLeftovers kills the remaining processes, and then removes the files that they used.
+func (c *Cluster) removeLeftovers(context.Context) error {
+	if err := c.supervisor.KillMarked(); err != nil {
 		return err
 	}
-	return node.RemoveFiles(c.layout)
+	return node.RemoveFiles(c.Layout)
 }

@@ -10,18 +10,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
 )
 
-// socket is one listener of this machine.
+// socket is a listening socket of this machine.
 type socket struct {
 	address netip.AddrPort
 	inode   string
 }
 
-// checkPorts reports every port of the cluster that somebody else listens on.
-func checkPorts(ports []layout.Port, alive func(process string) bool) error {
+// checkPorts reports every port of the cluster that another process listens on.
+func checkPorts(ports []Port, alive func(process string) bool) error {
 	listeners := map[string][]socket{}
 	for _, protocol := range []string{"tcp", "udp"} {
 		for _, version := range []string{"", "6"} {
@@ -39,7 +37,7 @@ func checkPorts(ports []layout.Port, alive func(process string) bool) error {
 		}
 		for _, listener := range listeners[port.Protocol] {
 			if conflict(port.Address, listener.address) {
-				errs = append(errs, fmt.Errorf("port %d (%s, on %s), which the cluster's %s needs, is taken by %s: stop that first", port.Address.Port(), port.Protocol, listener.address.Addr(), port.Process, holder(listener.inode)))
+				errs = append(errs, fmt.Errorf("port %d (%s, on %s), which the cluster's %s needs, is in use by %s: stop that first", port.Address.Port(), port.Protocol, listener.address.Addr(), port.Process, holder(listener.inode)))
 				break
 			}
 		}
@@ -47,12 +45,12 @@ func checkPorts(ports []layout.Port, alive func(process string) bool) error {
 	return errors.Join(errs...)
 }
 
-// conflict tells whether two listeners exclude each other.
+// conflict reports whether two processes cannot listen on both addresses.
 func conflict(a, b netip.AddrPort) bool {
 	return a.Port() == b.Port() && (a.Addr() == b.Addr() || a.Addr().IsUnspecified() || b.Addr().IsUnspecified())
 }
 
-// parseSockets reads the listeners out of the text of /proc/net/tcp, udp, or their IPv6 siblings.
+// parseSockets reads the listening sockets from the text of /proc/net/tcp, tcp6, udp or udp6.
 func parseSockets(table, protocol string) []socket {
 	const (
 		localField, stateField, inodeField = 1, 3, 9
@@ -73,7 +71,7 @@ func parseSockets(table, protocol string) []socket {
 	return sockets
 }
 
-// parseAddress reads "0100007F:1388": 32-bit words in the byte order of the machine, in hexadecimal.
+// parseAddress reads an address such as "0100007F:1388": hexadecimal 32-bit words in the machine's byte order, and the port.
 func parseAddress(text string) (netip.AddrPort, error) {
 	host, port, _ := strings.Cut(text, ":")
 	number, err := strconv.ParseUint(port, 16, 16)
@@ -95,7 +93,7 @@ func parseAddress(text string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(address.Unmap(), uint16(number)), nil
 }
 
-// holder names the process that has the socket open.
+// holder describes the process that has the socket open.
 func holder(inode string) string {
 	links, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	if err != nil {

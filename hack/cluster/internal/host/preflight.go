@@ -5,36 +5,30 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
-	"github.com/example/memcached-operator/hack/cluster/internal/network"
 )
 
 // Disk space that must be free in the cache folder, in bytes.
 const (
-	// DiskToBuild is for building every tool from nothing.
+	// DiskToBuild is for building every tool.
 	DiskToBuild = 12 << 30
 	// DiskToRun is for the images and data of a running cluster.
 	DiskToRun = 3 << 30
 )
 
-// Check returns everything that is wrong with the machine, one line each, before anything is started.
-// alive tells which of the cluster's own processes run already: their ports are theirs.
-func Check(l layout.Layout, disk uint64, alive func(process string) bool) error {
-	if runtime.GOOS != "linux" {
-		return fmt.Errorf("the local cluster runs on Linux only, and this is %s: set KUBECONFIG to a cluster of your own instead", runtime.GOOS)
-	}
+// Check reports everything that prevents the cluster from running on this machine, one line each.
+// alive reports whether a process of the cluster runs already: it may use its ports.
+func Check(l Layout, disk uint64, alive func(process string) bool) error {
 	if os.Geteuid() != 0 {
 		return errors.New("the local cluster needs root, for network namespaces and containers: run it with sudo -E, or set KUBECONFIG to a cluster of your own instead")
 	}
-	return errors.Join(checkDisk(l.Cache, disk), checkCgroups("/sys/fs/cgroup"), checkRange(), checkPorts(layout.Ports(), alive))
+	return errors.Join(checkDisk(l.Cache, disk), checkCgroups("/sys/fs/cgroup"), checkRange(), checkPorts(Ports(), alive))
 }
 
-// checkDisk looks at the file system that will hold the cache.
+// checkDisk checks the file system of the cache.
 func checkDisk(folder string, want uint64) error {
 	existing := folder
 	for {
@@ -45,26 +39,26 @@ func checkDisk(folder string, want uint64) error {
 	}
 	var fs unix.Statfs_t
 	if err := unix.Statfs(existing, &fs); err != nil {
-		return fmt.Errorf("look at the disk of %s: %w", folder, err)
+		return fmt.Errorf("read the free space for %s: %w", folder, err)
 	}
 	if free := fs.Bavail * uint64(fs.Bsize); free < want {
-		return fmt.Errorf("%s has %.1f GiB free, and %.0f are needed: free some, or set XDG_CACHE_HOME to a larger disk", existing, float64(free)/(1<<30), float64(want)/(1<<30))
+		return fmt.Errorf("%s has %.1f GiB free, and %.0f GiB are needed: free some, or set XDG_CACHE_HOME to a larger disk", existing, float64(free)/(1<<30), float64(want)/(1<<30))
 	}
 	if fs.Type == unix.OVERLAYFS_SUPER_MAGIC {
-		return fmt.Errorf("%s is itself on an overlay file system, on which containers cannot be stacked: set XDG_CACHE_HOME to a folder on a real disk or a volume", existing)
+		return fmt.Errorf("%s is itself on an overlay file system, which cannot hold the overlay file systems of containers: set XDG_CACHE_HOME to a folder on a real disk or a volume", existing)
 	}
 	return nil
 }
 
-// checkCgroups looks for the resource controllers that the kubelet needs, of either version.
+// checkCgroups looks for the resource controllers that the kubelet needs, in cgroup v1 or v2.
 func checkCgroups(root string) error {
 	wanted := []string{"cpu", "cpuset", "memory", "pids"}
-	available, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
-	unified := err == nil
+	data, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
+	unified, available := err == nil, strings.Fields(string(data))
 	var missing []string
 	for _, controller := range wanted {
 		if unified {
-			if !containsWord(string(available), controller) {
+			if !slices.Contains(available, controller) {
 				missing = append(missing, controller)
 			}
 			continue
@@ -77,24 +71,4 @@ func checkCgroups(root string) error {
 		return nil
 	}
 	return fmt.Errorf("the cgroup controllers %s are not available in %s: mount cgroup2 there (mount -t cgroup2 none %s), or, in a container, run it privileged", strings.Join(missing, ", "), root, root)
-}
-
-func containsWord(text, word string) bool {
-	for field := range strings.FieldsSeq(text) {
-		if field == word {
-			return true
-		}
-	}
-	return false
-}
-
-func checkRange() error {
-	user, err := network.InUse()
-	if err != nil {
-		return err
-	}
-	if user != "" {
-		return fmt.Errorf("the addresses %s are in use on this machine (%s): the cluster needs them for itself, so remove that", layout.TestRange, user)
-	}
-	return nil
 }

@@ -1,26 +1,19 @@
-// Package node says how containerd, the kubelet and kube-proxy are run, and cleans up what they leave behind:
-// containers, mounts, sockets, address leases. It starts no process itself.
+// Package node describes the processes of the only node: containerd, the kubelet and kube-proxy. It also removes what they
+// leave behind: containers, mounts, sockets and address leases. It starts no process.
 package node
 
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/config"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
+	"github.com/example/memcached-operator/hack/cluster/internal/registry"
 )
 
-// PauseImage is the image of every pod's sandbox, in the local registry.
-const PauseImage = layout.Registry + "/memcached-operator/pause:1"
-
-// CNIPlugins is the folder of Debian's CNI plugins.
-const CNIPlugins = "/usr/lib/cni"
-
-// containerdConfig keeps everything below the cluster's folder. Network namespaces live there too, so that
-// removing the mounts below that folder removes them.
+// containerdConfig keeps everything in the cluster's folder, network namespaces included: they end when the mounts in that
+// folder are removed.
 const containerdConfig = `version = 2
 root = %[1]q
 state = %[2]q
@@ -47,14 +40,14 @@ state = %[2]q
     config_path = %[9]q
 `
 
-// hostsConfig sends every pull, whatever registry the image names, to the local registry.
+// hostsConfig directs every pull to the local registry, whatever registry the image names.
 const hostsConfig = `server = "https://%[1]s"
 [host."https://%[1]s"]
   capabilities = ["pull", "resolve"]
   ca = %[2]q
 `
 
-// cniConfig puts pods on the bridge. Address leases are kept with the rest of the cluster.
+// cniConfig connects pods to the bridge. Address leases are in the cluster's folder.
 const cniConfig = `{
   "cniVersion": "1.0.0",
   "name": %[1]q,
@@ -74,49 +67,34 @@ const cniConfig = `{
 }
 `
 
-func stateDir(l layout.Layout) string { return l.Cluster("containerd", "state") }
+func stateDir(l host.Layout) string { return l.Cluster("containerd", "state") }
 
-// WriteContainerd writes the configuration of containerd and of the pod network.
-func WriteContainerd(l layout.Layout) error {
-	network := l.CNI("config")
-	hosts := l.Cluster("registry-hosts")
-	files := map[string]string{
-		l.Cluster("containerd.toml"): fmt.Sprintf(containerdConfig, l.Cluster("containerd", "root"), stateDir(l),
-			l.ContainerdSocket(), l.Cluster("containerd", "opt"), PauseImage, CNIPlugins, network, l.Cluster("containerd", "runc"), hosts),
-		filepath.Join(hosts, "_default", "hosts.toml"): fmt.Sprintf(hostsConfig, layout.Registry, l.PKI("ca.crt")),
-		filepath.Join(network, "10-pods.conflist"): fmt.Sprintf(cniConfig, layout.NetworkName, layout.Bridge,
-			l.CNI("leases"), layout.PodCIDR, layout.NodeIP),
+func socket(l host.Layout) string { return l.Cluster("run", "containerd.sock") }
+
+// ConfigFiles returns the configuration of containerd, the pod network, the kubelet and kube-proxy: content by path.
+func ConfigFiles(l host.Layout) map[string]string {
+	network, hosts := l.Cluster("cni", "config"), l.Cluster("registry-hosts")
+	return map[string]string{
+		l.Cluster("containerd.toml"): fmt.Sprintf(containerdConfig, l.Cluster("containerd", "root"), stateDir(l), socket(l),
+			l.Cluster("containerd", "opt"), registry.Pause, "/usr/lib/cni", network, l.Cluster("containerd", "runc"), hosts),
+		filepath.Join(hosts, "_default", "hosts.toml"): fmt.Sprintf(hostsConfig, host.Registry, l.PKI("ca.crt")),
+		filepath.Join(network, "10-pods.conflist"):     fmt.Sprintf(cniConfig, host.NetworkName, host.Bridge, l.Cluster("cni", "leases"), host.PodCIDR, host.NodeIP),
+		l.Cluster("resolv.conf"):                       "", // pods get no DNS server but the cluster's
+		l.Cluster("kubelet.yaml"): fmt.Sprintf(kubeletConfig, host.NodeIP, l.PKI("ca.crt"), l.PKI("node.crt"), l.PKI("node.key"),
+			socket(l), l.Cluster("resolv.conf"), podLogs(l), l.Cluster("kubelet-plugins")),
+		l.Cluster("proxy.yaml"): fmt.Sprintf(proxyConfig, host.NodeIP, l.Cluster("proxy.kubeconfig"), host.PodCIDR),
 	}
-	return writeFiles(files)
 }
 
-// Containerd is the container runtime.
-func Containerd(l layout.Layout) (process.Spec, error) {
-	path, err := exec.LookPath("containerd")
-	if err != nil {
-		return process.Spec{}, fmt.Errorf("find containerd: %w", err)
-	}
+// Containerd describes containerd.
+func Containerd(l host.Layout) process.Spec {
 	return process.Spec{
-		Name: "containerd", Path: path,
+		Name: "containerd", Path: "containerd",
 		Args:  []string{"--log-level=warn", "--config", l.Cluster("containerd.toml")},
 		Files: []string{l.Cluster("containerd.toml")},
-	}, nil
-}
-
-// ContainerdReady returns nil when containerd answers.
-func ContainerdReady(l layout.Layout) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := ctr(ctx, l, "version")
-		return err
-	}
-}
-
-// writeFiles writes configuration files.
-func writeFiles(files map[string]string) error {
-	for path, content := range files {
-		if err := config.Write(path, []byte(content), config.Public); err != nil {
+		Ready: func(ctx context.Context) error {
+			_, err := ctr(ctx, l, "version")
 			return err
-		}
+		},
 	}
-	return nil
 }

@@ -2,19 +2,17 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/kube"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
-	"github.com/example/memcached-operator/hack/cluster/internal/probe"
+	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// kubeletConfig works on cgroup v1 and v2, with swap, and in a container: cgroupfs needs no systemd.
-// The disk is not watched, because a full cache folder must not evict what a test is looking at.
+// kubeletConfig works with cgroup v1 and v2, with swap, and in a container: cgroupfs needs no systemd.
+// The kubelet does not watch the disk, because a full cache folder must not evict the pods of a test.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 address: %[1]s
@@ -53,49 +51,34 @@ clusterCIDR: %[3]s
 conntrack: {maxPerCore: 0}
 `
 
-func podLogs(l layout.Layout) string { return l.Cluster("logs", "pods") }
+func podLogs(l host.Layout) string { return l.Cluster("logs", "pods") }
 
-// WriteKubelet writes the configuration of the kubelet and of kube-proxy.
-func WriteKubelet(l layout.Layout) error {
-	return writeFiles(map[string]string{
-		l.Cluster("resolv.conf"): "", // pods get no DNS server but the cluster's
-		l.Cluster("kubelet.yaml"): fmt.Sprintf(kubeletConfig, layout.NodeIP, l.PKI("ca.crt"), l.PKI("node.crt"), l.PKI("node.key"),
-			l.ContainerdSocket(), l.Cluster("resolv.conf"), podLogs(l), l.Cluster("kubelet-plugins")),
-		l.Cluster("proxy.yaml"): fmt.Sprintf(proxyConfig, layout.NodeIP, l.Cluster("proxy.kubeconfig"), layout.PodCIDR),
-	})
-}
-
-// Kubelet runs the node's pods.
-func Kubelet(l layout.Layout, bin string) process.Spec {
+// Kubelet describes the kubelet. It is ready when the node is ready for pods.
+func Kubelet(l host.Layout, bin string) process.Spec {
 	return process.Spec{Name: "kubelet", Path: filepath.Join(bin, "kubelet"), Args: []string{
 		"--config=" + l.Cluster("kubelet.yaml"),
 		"--kubeconfig=" + l.Cluster("node.kubeconfig"),
 		"--cert-dir=" + l.Cluster("kubelet", "pki"),
 		"--root-dir=" + l.Cluster("kubelet"),
-		"--hostname-override=" + layout.NodeName,
-		"--node-ip=" + layout.NodeIP,
-	}, Files: []string{l.Cluster("kubelet.yaml"), l.Cluster("node.kubeconfig"), l.PKI("node.crt")}}
-}
-
-// Proxy makes ClusterIPs work.
-func Proxy(l layout.Layout, bin string) process.Spec {
-	return process.Spec{Name: "kube-proxy", Path: filepath.Join(bin, "kube-proxy"), Args: []string{
-		"--config=" + l.Cluster("proxy.yaml"),
-		"--hostname-override=" + layout.NodeName,
-	}, Files: []string{l.Cluster("proxy.yaml"), l.Cluster("proxy.kubeconfig")}}
-}
-
-// ProxyReady returns nil when kube-proxy has written its rules.
-var ProxyReady = probe.HTTP("http://127.0.0.1:10256/healthz")
-
-// Ready returns nil when the node is ready for pods.
-func Ready(client *kube.Client) func(context.Context) error {
-	nodes := schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	return func(ctx context.Context) error {
-		node, err := client.Get(ctx, nodes, "", layout.NodeName)
+		"--hostname-override=" + host.NodeName,
+		"--node-ip=" + host.NodeIP,
+	}, Files: []string{l.Cluster("kubelet.yaml"), l.Cluster("node.kubeconfig"), l.PKI("node.crt")}, Ready: func(ctx context.Context) error {
+		client, err := controlplane.NewClient(l.Kubeconfig()) // the file is written after this function has returned
 		if err != nil {
 			return err
 		}
-		return kube.ConditionTrue(node, "Ready")
-	}
+		node, err := client.Get(ctx, schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, "", host.NodeName)
+		if err != nil {
+			return err
+		}
+		return controlplane.ConditionTrue(node, "Ready")
+	}}
+}
+
+// Proxy describes kube-proxy, which implements ClusterIPs. It is ready when it has written its rules.
+func Proxy(l host.Layout, bin string) process.Spec {
+	return process.Spec{Name: "kube-proxy", Path: filepath.Join(bin, "kube-proxy"), Args: []string{
+		"--config=" + l.Cluster("proxy.yaml"),
+		"--hostname-override=" + host.NodeName,
+	}, Files: []string{l.Cluster("proxy.yaml"), l.Cluster("proxy.kubeconfig")}, Ready: process.HTTPReady("http://127.0.0.1:10256/healthz")}
 }

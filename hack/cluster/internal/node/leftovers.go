@@ -16,32 +16,30 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// tasks is containerd's folder with one folder per running container.
-func tasks(l layout.Layout) string {
+// tasks is the folder of containerd with one folder per running container.
+func tasks(l host.Layout) string {
 	return filepath.Join(stateDir(l), "io.containerd.runtime.v2.task", "k8s.io")
 }
 
-// KillContainers ends every container of the cluster, whether containerd still runs or not.
-func KillContainers(l layout.Layout) error {
+// KillContainers kills every container of the cluster. containerd need not run.
+func KillContainers(l host.Layout) error {
 	files, err := filepath.Glob(filepath.Join(tasks(l), "*", "init.pid"))
 	if err != nil {
 		return fmt.Errorf("list containers: %w", err)
 	}
 	var errs []error
 	for _, file := range files {
-		if err := killContainer(file); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, killContainer(file))
 	}
 	return errors.Join(errs...)
 }
 
-// killContainer ends the process named in a container's init.pid, provided that its cgroup carries the container's id:
-// after a reboot the number may belong to somebody else.
+// killContainer kills the process whose ID is in a container's init.pid, if its cgroup has the container's ID in its name:
+// after a reboot another process may have the process ID.
 func killContainer(file string) error {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +50,7 @@ func killContainer(file string) error {
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
 	if err != nil {
-		return nil // a file cut short by a crash: the container never ran
+		return nil // a crash cut the file short: the container never ran
 	}
 	identity, err := process.Identify(pid)
 	if err != nil {
@@ -65,11 +63,11 @@ func killContainer(file string) error {
 	return identity.End(0)
 }
 
-// RemoveContainers deletes containerd's records of containers, and with them their file systems; images stay.
-// containerd must be running.
-func RemoveContainers(ctx context.Context, l layout.Layout) error {
-	const patience = 10 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// RemoveContainers deletes containerd's records of containers, and thereby their file systems. Images stay. containerd must
+// run.
+func RemoveContainers(ctx context.Context, l host.Layout) error {
+	const timeout = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		ids, err := ctr(ctx, l, "containers", "list", "--quiet")
@@ -80,52 +78,52 @@ func RemoveContainers(ctx context.Context, l layout.Layout) error {
 		if len(names) == 0 {
 			return nil
 		}
-		// A task that has just been killed holds its container for a moment.
+		// A container cannot be deleted until its killed task has ended.
 		_, _ = ctr(ctx, l, append([]string{"tasks", "delete", "--force"}, names...)...)
 		if _, err = ctr(ctx, l, append([]string{"containers", "delete"}, names...)...); err == nil {
 			continue
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("containers are still there after %s: %w", patience, err)
+			return fmt.Errorf("containers are still there after %s: %w", timeout, err)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
 
 // ctr runs containerd's own client against the cluster's containerd.
-func ctr(ctx context.Context, l layout.Layout, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", l.ContainerdSocket(), "--namespace", "k8s.io", "--timeout", "5s"}, args...)...)
-	output, err := cmd.CombinedOutput()
+func ctr(ctx context.Context, l host.Layout, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", socket(l), "--namespace", "k8s.io", "--timeout", "5s"}, args...)...)
+	output, err := process.Run(cmd)
 	if err != nil {
-		return "", fmt.Errorf("ctr %s: %w: %s", strings.Join(args[:min(2, len(args))], " "), err, bytes.TrimSpace(output))
+		return "", fmt.Errorf("ctr %s: %w", strings.Join(args[:min(2, len(args))], " "), err)
 	}
-	return string(output), nil
+	return output, nil
 }
 
-// RemoveFiles unmounts and deletes what kubelet and containerd keep for a run: everything but images.
-// Neither may be running.
-func RemoveFiles(l layout.Layout) error {
+// RemoveFiles unmounts and deletes the files of kubelet and containerd, except images. Neither may run.
+func RemoveFiles(l host.Layout) error {
 	errs := []error{unmountBelow(l.Cluster())}
-	for _, path := range []string{l.Cluster("kubelet"), stateDir(l), l.Cluster("containerd", "runc"), l.CNI(), podLogs(l), l.ContainerdSocket(), l.ContainerdSocket() + ".ttrpc"} {
+	for _, path := range []string{l.Cluster("kubelet"), stateDir(l), l.Cluster("containerd", "runc"), l.Cluster("cni"), podLogs(l), socket(l), socket(l) + ".ttrpc"} {
 		if err := os.RemoveAll(path); err != nil {
 			errs = append(errs, fmt.Errorf("remove %s: %w", path, err))
 		}
 	}
 	errs = append(errs, removeLogLinks(l), removeNetworkResults(), removeSockets(), removeCgroups())
-	removeEmptied()
+	for _, folder := range emptied {
+		_ = os.Remove(folder) // fails if others keep files there
+	}
 	return errors.Join(errs...)
 }
 
-// unmountBelow detaches every mount below dir, the deepest first.
+// unmountBelow detaches every mount below dir, the last one first.
 func unmountBelow(dir string) error {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return fmt.Errorf("list mounts: %w", err)
 	}
 	var errs []error
-	points := mountsBelow(string(data), dir)
-	for _, point := range slices.Backward(points) {
+	for _, point := range slices.Backward(mountsBelow(string(data), dir)) {
 		if err := unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) {
 			errs = append(errs, fmt.Errorf("unmount %s: %w", point, err))
 		}
@@ -133,7 +131,7 @@ func unmountBelow(dir string) error {
 	return errors.Join(errs...)
 }
 
-// mountsBelow picks the mount points below dir out of the text of /proc/self/mountinfo, in the order mounted.
+// mountsBelow picks the mount points below dir from the text of /proc/self/mountinfo, in their order.
 func mountsBelow(mountinfo, dir string) []string {
 	const pointField = 4
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
@@ -28,56 +28,48 @@ func TestMountsBelowTakesOnlyWhatIsInside(t *testing.T) {
 }
 
 func TestConfigurationsAreWellFormed(t *testing.T) {
-	l := layout.Layout{Cache: filepath.Join(t.TempDir(), `with "quotes"`)}
-	for _, write := range []func(layout.Layout) error{WriteContainerd, WriteKubelet} {
-		if err := write(l); err != nil {
-			t.Fatal(err)
-		}
-	}
+	l := host.Layout{Cache: filepath.Join(t.TempDir(), `with "quotes"`)}
+	files := ConfigFiles(l)
 	var kubelet struct {
 		ResolvConf string   `json:"resolvConf"`
 		ClusterDNS []string `json:"clusterDNS"`
 	}
-	unmarshal(t, l.Cluster("kubelet.yaml"), &kubelet)
-	if kubelet.ResolvConf != l.Cluster("resolv.conf") || !slices.Equal(kubelet.ClusterDNS, []string{layout.NodeIP}) {
+	unmarshal(t, files[l.Cluster("kubelet.yaml")], &kubelet)
+	if kubelet.ResolvConf != l.Cluster("resolv.conf") || !slices.Equal(kubelet.ClusterDNS, []string{host.NodeIP}) {
 		t.Errorf("kubelet: %+v", kubelet)
 	}
 	var network struct {
 		Plugins []struct{ Type, Bridge string }
 	}
-	unmarshal(t, l.CNI("config", "10-pods.conflist"), &network)
-	if len(network.Plugins) != 1 || network.Plugins[0].Bridge != layout.Bridge {
+	unmarshal(t, files[l.Cluster("cni", "config", "10-pods.conflist")], &network)
+	if len(network.Plugins) != 1 || network.Plugins[0].Bridge != host.Bridge {
 		t.Errorf("network: %+v", network)
 	}
 }
 
-// unmarshal reads a file of YAML, of which JSON is a part.
-func unmarshal(t *testing.T, file string, into any) {
+// unmarshal reads YAML, which includes JSON.
+func unmarshal(t *testing.T, content string, into any) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(data, into); err != nil {
+	if err := yaml.Unmarshal([]byte(content), into); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestAContainerIsKilledOnlyByItsOwnCgroup(t *testing.T) {
-	stranger := exec.Command("/bin/sh", "-c", "while :; do sleep 1; done")
-	if err := stranger.Start(); err != nil {
+	other := exec.Command("/bin/sh", "-c", "while :; do sleep 1; done")
+	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
-	l := layout.Layout{Cache: t.TempDir()}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	l := host.Layout{Cache: t.TempDir()}
 	folder := filepath.Join(tasks(l), "0123456789abcdef")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "init.pid"), []byte(strconv.Itoa(stranger.Process.Pid)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "init.pid"), []byte(strconv.Itoa(other.Process.Pid)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	id, err := process.Identify(stranger.Process.Pid)
+	id, err := process.Identify(other.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}

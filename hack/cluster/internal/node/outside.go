@@ -11,19 +11,19 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 )
 
-// Some things land outside the cluster's folder because their places are fixed in containerd, the CNI library and the
-// kubelet. The functions here remove exactly those that belong to this cluster.
+// Some files are outside of the cluster's folder, because containerd, the CNI library and the kubelet have fixed paths for
+// them. The functions below remove only those of this cluster.
 
-// shimSockets is where containerd's shims listen, whichever containerd they belong to.
+// shimSockets are the sockets of the shims of every containerd on this machine.
 const shimSockets = "/run/containerd/s/*"
 
-// deviceSocket is where the kubelet listens for device plugins, wherever its own folder is.
+// deviceSocket is the kubelet's socket for device plugins.
 const deviceSocket = "/var/lib/kubelet/device-plugins/kubelet.sock"
 
-// removeSockets deletes the sockets that nobody listens on any more.
+// removeSockets deletes the sockets that no process listens on.
 func removeSockets() error {
 	sockets, err := filepath.Glob(shimSockets)
 	if err != nil {
@@ -44,7 +44,7 @@ func removeSockets() error {
 }
 
 // removeLogLinks deletes the links in /var/log/containers that point at this cluster's logs.
-func removeLogLinks(l layout.Layout) error {
+func removeLogLinks(l host.Layout) error {
 	links, err := filepath.Glob("/var/log/containers/*.log")
 	if err != nil {
 		return fmt.Errorf("list container logs: %w", err)
@@ -59,17 +59,17 @@ func removeLogLinks(l layout.Layout) error {
 	return errors.Join(errs...)
 }
 
-// removeNetworkResults deletes what the CNI library remembers of this cluster's pods: one file for the pod network, whose
-// name holds the sandbox's id, and one for the loopback interface of the same sandbox.
+// removeNetworkResults deletes the CNI library's records of this cluster's pods. A sandbox has two: one for the pod network
+// and one for its loopback interface.
 func removeNetworkResults() error {
 	const folder, device = "/var/lib/cni/results/", "-eth0"
-	files, err := filepath.Glob(folder + layout.NetworkName + "-*" + device)
+	files, err := filepath.Glob(folder + host.NetworkName + "-*" + device)
 	if err != nil {
 		return fmt.Errorf("list network results: %w", err)
 	}
 	var errs []error
 	for _, file := range files {
-		sandbox := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), layout.NetworkName+"-"), device)
+		sandbox := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), host.NetworkName+"-"), device)
 		for _, result := range []string{folder + "cni-loopback-" + sandbox + "-lo", file} {
 			if err := os.Remove(result); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, fmt.Errorf("remove a network result: %w", err))
@@ -79,18 +79,11 @@ func removeNetworkResults() error {
 	return errors.Join(errs...)
 }
 
-// emptied are the folders that containerd, the CNI library, the kubelet and the controller manager make outside the
-// cluster's, in the order in which they can be removed.
+// emptied are the folders that containerd, the CNI library, the kubelet and the controller manager make, in the order in
+// which they can be removed.
 var emptied = []string{
 	"/run/containerd/s", "/run/containerd", "/var/lib/cni/results", "/var/lib/cni", "/var/log/containers",
 	"/var/lib/kubelet/device-plugins", "/var/lib/kubelet",
-}
-
-// removeEmptied removes those of the folders that are empty.
-func removeEmptied() {
-	for _, folder := range emptied {
-		_ = os.Remove(folder) // refused when somebody else keeps something there
-	}
 }
 
 // removeCgroups deletes the kubelet's empty cgroups. The kernel refuses to remove one that holds a process.
@@ -105,10 +98,10 @@ func removeCgroups() error {
 			if err == nil && entry.IsDir() {
 				folders = append(folders, path)
 			}
-			return nil // a cgroup that went away meanwhile is what is wanted
+			return nil // a cgroup that has gone needs no removal
 		})
 		for _, folder := range slices.Backward(folders) {
-			_ = os.Remove(folder) // one in use belongs to somebody else
+			_ = os.Remove(folder) // one that is in use is not the cluster's
 		}
 	}
 	return nil

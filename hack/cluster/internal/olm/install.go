@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/kube"
+	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
 )
 
-// Namespace is where OLM runs.
-const Namespace = "olm"
+// namespace is the namespace of OLM.
+const namespace = "olm"
 
 const (
 	establishTimeout = 30 * time.Second
@@ -26,29 +26,28 @@ var (
 	csvs = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "clusterserviceversions"}
 )
 
-// Install applies the manifests: definitions first, the rest once they are established.
-func Install(ctx context.Context, client *kube.Client, manifests Manifests) error {
+// Install applies the CRDs, and the other objects when the CRDs are established.
+func Install(ctx context.Context, client *controlplane.Client, manifests Manifests) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, crd := range manifests.CRDs {
-		group.Go(func() error { return client.Apply(groupCtx, crd) })
+		group.Go(func() error {
+			if err := client.Apply(groupCtx, crd); err != nil {
+				return err
+			}
+			return controlplane.Until(groupCtx, establishTimeout, func(ctx context.Context) error {
+				have, err := client.Get(ctx, crds, "", crd.GetName())
+				if err != nil {
+					return err
+				}
+				return controlplane.ConditionTrue(have, "Established")
+			})
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	for _, crd := range manifests.CRDs {
-		err := kube.Until(ctx, establishTimeout, func(ctx context.Context) error {
-			have, err := client.Get(ctx, crds, "", crd.GetName())
-			if err != nil {
-				return err
-			}
-			return kube.ConditionTrue(have, "Established")
-		})
-		if err != nil {
-			return err
-		}
-	}
 	for _, object := range manifests.Objects {
-		err := kube.Until(ctx, establishTimeout, func(ctx context.Context) error { return client.Apply(ctx, object) })
+		err := controlplane.Until(ctx, establishTimeout, func(ctx context.Context) error { return client.Apply(ctx, object) })
 		if err != nil {
 			return err
 		}
@@ -56,9 +55,9 @@ func Install(ctx context.Context, client *kube.Client, manifests Manifests) erro
 	return nil
 }
 
-// Working returns nil when the packageserver's CSV has succeeded: the last part of OLM to come up, installed by OLM itself.
-func Working(ctx context.Context, client *kube.Client) error {
-	csv, err := client.Get(ctx, csvs, Namespace, "packageserver")
+// Working returns nil when the CSV packageserver has succeeded: OLM itself installs it, as the last part of OLM.
+func Working(ctx context.Context, client *controlplane.Client) error {
+	csv, err := client.Get(ctx, csvs, namespace, "packageserver")
 	if err != nil {
 		return err
 	}
@@ -74,19 +73,16 @@ func Working(ctx context.Context, client *kube.Client) error {
 }
 
 // Await waits until OLM works.
-func Await(ctx context.Context, client *kube.Client) error {
-	err := kube.Until(ctx, succeedTimeout, func(ctx context.Context) error { return Working(ctx, client) })
+func Await(ctx context.Context, client *controlplane.Client) error {
+	err := controlplane.Until(ctx, succeedTimeout, func(ctx context.Context) error { return Working(ctx, client) })
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("OLM does not come up: %w (see kubectl -n %s get pods,events)", err, Namespace)
+		return fmt.Errorf("OLM does not come up: %w (see kubectl -n %s get pods,events)", err, namespace)
 	}
 	return err
 }
 
-// Installed tells whether the cluster has OLM's definitions, whoever installed them.
-func Installed(ctx context.Context, client *kube.Client) (bool, error) {
+// Installed reports whether the cluster has OLM's CRDs, also if another program installed them.
+func Installed(ctx context.Context, client *controlplane.Client) bool {
 	_, err := client.Get(ctx, crds, "", "clusterserviceversions.operators.coreos.com")
-	if kube.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
+	return err == nil
 }

@@ -1,4 +1,4 @@
-// Package olm renders the Operator Lifecycle Manager's own chart, installs it and tells when it works.
+// Package olm installs the Operator Lifecycle Manager from its own chart, waits until it works, and mirrors its release page.
 package olm
 
 import (
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -18,11 +19,11 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// publicCatalog is the CatalogSource of OLM's chart that needs the internet. One catalog that cannot be read
-// blocks every resolution, so it is left out.
+// publicCatalog is a CatalogSource of OLM's chart that needs the internet. It is left out, because one unreachable catalog
+// blocks every resolution.
 const publicCatalog = "operatorhubio-catalog"
 
-// Manifests are OLM's objects in the order in which they are to be created.
+// Manifests are OLM's objects in the order of their creation.
 type Manifests struct {
 	CRDs    []*unstructured.Unstructured
 	Objects []*unstructured.Unstructured
@@ -38,7 +39,7 @@ func Render(moduleDir, version, olmImage, opmImage string) (Manifests, error) {
 	if err != nil {
 		return Manifests{}, fmt.Errorf("read OLM's values: %w", err)
 	}
-	// The module's chart has no version of its own: releases set it, and operator-sdk reads it back from the cluster.
+	// The chart in the module has no version. Releases set it, and operator-sdk reads it from the cluster.
 	chart.Metadata.Version, chart.Metadata.AppVersion = strings.TrimPrefix(version, "v"), version
 	image := func() map[string]any { return map[string]any{"ref": olmImage, "pullPolicy": "IfNotPresent"} }
 	ours := map[string]any{
@@ -67,21 +68,17 @@ func Render(moduleDir, version, olmImage, opmImage string) (Manifests, error) {
 	return manifests, err
 }
 
-// inOrder decodes rendered templates and sorts the objects as Helm installs them: namespaces first.
+// inOrder decodes rendered templates and sorts the objects in Helm's order: namespaces first.
 func inOrder(rendered map[string]string) ([]*unstructured.Unstructured, error) {
-	rank := map[string]int{}
-	for i, kind := range releaseutil.InstallOrder {
-		rank[kind] = i + 1
-	}
 	place := func(object *unstructured.Unstructured) int {
-		if at, known := rank[object.GetKind()]; known {
+		if at := slices.Index(releaseutil.InstallOrder, object.GetKind()); at >= 0 {
 			return at
 		}
-		return len(rank) + 1
+		return len(releaseutil.InstallOrder)
 	}
 	var objects []*unstructured.Unstructured
 	for _, file := range slices.Sorted(maps.Keys(rendered)) {
-		if strings.HasPrefix(file[strings.LastIndexByte(file, '/')+1:], "_") {
+		if strings.HasPrefix(path.Base(file), "_") {
 			continue
 		}
 		decoded, err := decode([]byte(rendered[file]))
@@ -117,7 +114,7 @@ func decode(data []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// YAML writes objects as one YAML stream, as a release page serves them.
+// YAML encodes objects as one YAML stream, as on a release page.
 func YAML(objects []*unstructured.Unstructured) ([]byte, error) {
 	var stream bytes.Buffer
 	for _, object := range objects {

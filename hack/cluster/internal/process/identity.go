@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Identity is one process, unmistakably.
+// Identity identifies one process for ever, even after the kernel has reused its ID.
 type Identity struct {
 	PID int `json:"pid"`
-	// Start is the process's start time in clock ticks since boot.
+	// Start is its start time in clock ticks since boot.
 	Start uint64 `json:"start"`
-	// Boot is the kernel's id of the boot.
+	// Boot is the kernel's boot ID.
 	Boot string `json:"boot"`
 }
 
@@ -31,7 +32,7 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: boot}, nil
 }
 
-// Alive tells whether this very process still runs. A zombie does not.
+// Alive reports whether this process still runs. A zombie does not.
 func (i Identity) Alive() bool {
 	boot, err := bootID()
 	if err != nil || boot != i.Boot {
@@ -44,7 +45,7 @@ func (i Identity) Alive() bool {
 func bootID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return "", fmt.Errorf("read the boot id: %w", err)
+		return "", fmt.Errorf("read the boot ID: %w", err)
 	}
 	return strings.TrimSpace(string(id)), nil
 }
@@ -58,8 +59,8 @@ func stat(pid int) (state byte, start uint64, err error) {
 	return parseStat(line)
 }
 
-// parseStat reads /proc/<pid>/stat: fields are separated by blanks, but the second, the program's name in
-// parentheses, may hold blanks and parentheses itself.
+// parseStat reads /proc/<pid>/stat. Blanks separate its fields, but the second one, the program's name in parentheses,
+// may hold blanks and parentheses.
 func parseStat(line []byte) (state byte, start uint64, err error) {
 	const startField = 22 - 3 // proc(5): field 22 is starttime; field 3 is the first after the name
 	end := bytes.LastIndexByte(line, ')')
@@ -74,13 +75,13 @@ func parseStat(line []byte) (state byte, start uint64, err error) {
 	return fields[0][0], start, nil
 }
 
-// Marked returns every running process that carries the marker with the given value, this one excepted.
-func Marked(mark string) ([]Identity, error) {
+// Marked returns every running process that carries the marker of this cluster, except this one.
+func (s *Supervisor) Marked() ([]Identity, error) {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	want := []byte(Marker + "=" + mark)
+	want := Marker + "=" + s.Mark
 	var found []Identity
 	for _, folder := range folders {
 		pid, err := strconv.Atoi(filepath.Base(folder))
@@ -88,16 +89,11 @@ func Marked(mark string) ([]Identity, error) {
 			continue
 		}
 		environ, err := os.ReadFile(filepath.Join(folder, "environ"))
-		if err != nil { // gone, or another user's
+		if err != nil || !slices.Contains(strings.Split(string(environ), "\x00"), want) { // gone, another user's, or unmarked
 			continue
 		}
-		for variable := range bytes.SplitSeq(environ, []byte{0}) {
-			if bytes.Equal(variable, want) {
-				if identity, err := Identify(pid); err == nil && identity.Alive() {
-					found = append(found, identity)
-				}
-				break
-			}
+		if identity, err := Identify(pid); err == nil && identity.Alive() {
+			found = append(found, identity)
 		}
 	}
 	return found, nil

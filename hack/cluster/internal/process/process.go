@@ -1,9 +1,10 @@
-// Package process starts the cluster's long-running programs, remembers them across runs of this
-// program, and stops exactly those. A process is known by its id together with its start time
-// and the boot it belongs to, so that a recycled id is never mistaken for ours.
+// Package process runs programs on this machine: short ones to their end, and the components of the cluster in the
+// background. Background processes are recorded, so that a later run finds them and stops no other. A process is
+// identified by its ID, its start time and the boot ID, because the kernel reuses process IDs.
 package process
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,24 +18,27 @@ import (
 	"syscall"
 )
 
-// Marker is the environment variable that every process started here carries (and, by inheritance, its children,
-// such as containerd's shims). Its value is the cluster's folder.
+// Marker is the environment variable that every process started here carries. Children inherit it, for example
+// containerd's shims. Its value is the cluster's folder.
 const Marker = "MEMCACHED_OPERATOR_CLUSTER"
 
-// Spec says how to run one program.
+// Spec describes a background process.
 type Spec struct {
-	// Name identifies the process: its record and its log file are called after it.
+	// Name is the name of its record and of its log file.
 	Name string
+	// Path is the program's path, or its name in PATH.
 	Path string
 	Args []string
-	// Env is the environment, as KEY=VALUE, besides PATH. Nothing else is inherited: a proxy setting, for one,
-	// would send what the components say to each other elsewhere.
+	// Env is the environment, as KEY=VALUE, besides PATH. Nothing else is inherited: a proxy setting, for example,
+	// would redirect the traffic between the components.
 	Env []string
-	// Files are the program's configuration files: when their content changes it is started anew.
+	// Files are its configuration files. The process is restarted when their content has changed.
 	Files []string
+	// Ready returns nil when the process is ready for requests.
+	Ready func(context.Context) error
 }
 
-// Supervisor starts, finds and stops processes. Its folders must exist.
+// Supervisor starts, finds and stops background processes. Its folders must exist.
 type Supervisor struct {
 	// Run holds one record per process.
 	Run string
@@ -44,7 +48,7 @@ type Supervisor struct {
 	Mark string
 }
 
-// record is what is remembered of a process.
+// record is the file that identifies a process in later runs of this program.
 type record struct {
 	Identity
 	Path string   `json:"path"`
@@ -54,35 +58,38 @@ type record struct {
 	Config string `json:"config,omitempty"`
 }
 
-// matches tells whether a process was started in the same way.
+// matches reports whether a process was started in the same way.
 func (r record) matches(other record) bool {
 	return r.Path == other.Path && r.Config == other.Config && slices.Equal(r.Args, other.Args) && slices.Equal(r.Env, other.Env)
 }
 
-// Ensure returns the process of that name if it runs already with the same path, arguments, environment and configuration;
-// otherwise it stops what runs under the name and starts it anew.
+// Ensure returns the running process of that name if its path, arguments, environment and configuration are as described.
+// Otherwise it stops the process and starts it again.
 func (s *Supervisor) Ensure(spec Spec) (*Process, error) {
 	have, err := s.read(spec.Name)
 	if err != nil {
 		return nil, err
 	}
+	if spec.Path, err = exec.LookPath(spec.Path); err != nil {
+		return nil, fmt.Errorf("find the program of %s: %w", spec.Name, err)
+	}
 	want := record{Path: spec.Path, Args: spec.Args, Env: spec.Env}
 	if want.Config, err = hashFiles(spec.Files); err != nil {
 		return nil, fmt.Errorf("read the configuration of %s: %w", spec.Name, err)
 	}
-	if have != nil && have.Alive() {
+	if have.Alive() {
 		if have.matches(want) {
-			return adopt(spec.Name, s.LogFile(spec.Name), have.Identity), nil
+			return follow(spec.Name, s.LogFile(spec.Name), have.Identity, have.waitGone), nil
 		}
-		if err := s.Stop(spec.Name, defaultGrace); err != nil {
+		if err := s.Stop(spec.Name, DefaultGrace); err != nil {
 			return nil, err
 		}
 	}
 	return s.start(spec, want)
 }
 
-// start runs the program in a session of its own, with its output in its log file.
-func (s *Supervisor) start(spec Spec, remember record) (*Process, error) {
+// start runs the program in its own session and writes its output to its log file.
+func (s *Supervisor) start(spec Spec, want record) (*Process, error) {
 	logFile := s.LogFile(spec.Name)
 	if err := os.Rename(logFile, logFile+".old"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("keep the last log of %s: %w", spec.Name, err)
@@ -101,56 +108,51 @@ func (s *Supervisor) start(spec Spec, remember record) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	remember.Identity, err = Identify(cmd.Process.Pid)
+	want.Identity, err = Identify(cmd.Process.Pid)
+	if err == nil {
+		err = s.write(spec.Name, want)
+	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("identify %s just started: %w", spec.Name, err), cmd.Process.Kill(), cmd.Wait())
+		return nil, errors.Join(fmt.Errorf("record the process of %s: %w", spec.Name, err), cmd.Process.Kill(), cmd.Wait())
 	}
-	if err := s.write(spec.Name, remember); err != nil {
-		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
-	}
-	return watch(spec.Name, logFile, remember.Identity, cmd), nil
+	// The exit status says less than the log, which is shown instead.
+	return follow(spec.Name, logFile, want.Identity, func() { _ = cmd.Wait() }), nil
 }
 
-// LogFile is the file that the output of the process called name goes to.
+// LogFile is the file with the output of the named process.
 func (s *Supervisor) LogFile(name string) string { return filepath.Join(s.Logs, name+".log") }
 
-// Alive tells whether the process recorded under name runs.
+// Alive reports whether the recorded process of that name runs.
 func (s *Supervisor) Alive(name string) (bool, error) {
 	have, err := s.read(name)
-	if err != nil || have == nil {
-		return false, err
-	}
-	return have.Alive(), nil
+	return err == nil && have.Alive(), err
 }
 
 func (s *Supervisor) file(name string) string { return filepath.Join(s.Run, name+".json") }
 
-// read returns the record of name, or nil when there is none. A record cut short by a crash counts as none:
-// its process still carries the marker.
-func (s *Supervisor) read(name string) (*record, error) {
+// read returns the record of a process. Without one it returns an empty record, which is never alive. The same holds
+// for a record that a crash cut short: its process still carries the marker.
+func (s *Supervisor) read(name string) (record, error) {
 	data, err := os.ReadFile(s.file(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return record{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the record of %s: %w", name, err)
+		return record{}, fmt.Errorf("read the record of %s: %w", name, err)
 	}
-	var r record
-	if json.Unmarshal(data, &r) != nil {
-		return nil, nil
+	var have record
+	if json.Unmarshal(data, &have) != nil {
+		return record{}, nil
 	}
-	return &r, nil
+	return have, nil
 }
 
 func (s *Supervisor) write(name string, r record) error {
 	data, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("encode the record of %s: %w", name, err)
+		return err
 	}
-	if err := os.WriteFile(s.file(name), data, 0o644); err != nil {
-		return fmt.Errorf("record %s: %w", name, err)
-	}
-	return nil
+	return os.WriteFile(s.file(name), data, 0o644)
 }
 
 // hashFiles hashes the contents of files, one after the other.

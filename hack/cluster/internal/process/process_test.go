@@ -16,7 +16,7 @@ func supervisor(t *testing.T) *Supervisor {
 	t.Helper()
 	s := &Supervisor{Run: t.TempDir(), Logs: t.TempDir(), Mark: t.TempDir()}
 	t.Cleanup(func() {
-		if err := s.Sweep(); err != nil {
+		if err := s.KillMarked(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -29,7 +29,7 @@ func shell(name, script string) Spec {
 
 const forever = "while :; do sleep 1; done"
 
-func TestParseStatCopesWithNamesThatLookLikeFields(t *testing.T) {
+func TestParseStatAcceptsNamesThatLookLikeFields(t *testing.T) {
 	line := "42 (a ) R b) S 1 42 42 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 987654 0 0"
 	state, start, err := parseStat([]byte(line))
 	if err != nil || state != 'S' || start != 987654 {
@@ -62,7 +62,7 @@ func TestEnsureKeepsARunningProcessAndReplacesAChangedOne(t *testing.T) {
 	}
 }
 
-func TestEnsureFollowsTheConfigurationFile(t *testing.T) {
+func TestEnsureRestartsAProcessWhenItsConfigurationChanges(t *testing.T) {
 	s := supervisor(t)
 	spec := shell("configured", forever)
 	spec.Files = []string{filepath.Join(t.TempDir(), "config")}
@@ -82,17 +82,17 @@ func TestEnsureFollowsTheConfigurationFile(t *testing.T) {
 	}
 }
 
-func TestStopEndsAProcessThatIgnoresBeingAsked(t *testing.T) {
+func TestStopKillsAProcessThatIgnoresSIGTERM(t *testing.T) {
 	s := supervisor(t)
-	p, err := s.Ensure(shell("stubborn", "trap '' TERM; echo deaf; "+forever))
+	p, err := s.Ensure(shell("stubborn", "trap '' TERM; echo ignoring; "+forever))
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = p.Await(t.Context(), time.Minute, func(context.Context) error {
-		if log, _ := os.ReadFile(s.LogFile("stubborn")); string(log) == "deaf\n" {
+		if log, _ := os.ReadFile(s.LogFile("stubborn")); string(log) == "ignoring\n" {
 			return nil
 		}
-		return errors.New("not deaf yet")
+		return errors.New("SIGTERM is not ignored yet")
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,21 +101,21 @@ func TestStopEndsAProcessThatIgnoresBeingAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.id.Alive() {
-		t.Error("it lives")
+		t.Error("it still runs")
 	}
 	if alive, err := s.Alive("stubborn"); alive || err != nil {
 		t.Errorf("alive %v, error %v after Stop", alive, err)
 	}
 }
 
-func TestStopSparesAStrangerUnderARecycledID(t *testing.T) {
+func TestStopSparesAnotherProcessWithAReusedID(t *testing.T) {
 	s := supervisor(t)
-	stranger := exec.Command("/bin/sh", "-c", forever)
-	if err := stranger.Start(); err != nil {
+	other := exec.Command("/bin/sh", "-c", forever)
+	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
-	id, err := Identify(stranger.Process.Pid)
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	id, err := Identify(other.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +132,11 @@ func TestStopSparesAStrangerUnderARecycledID(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !id.Alive() {
-		t.Error("a process that only shares the id was killed")
+		t.Error("a process that only has the same ID was killed")
 	}
 }
 
-func TestSweepFindsWhatACrashLeftUnrecorded(t *testing.T) {
+func TestKillMarkedFindsAProcessWithoutARecord(t *testing.T) {
 	s := supervisor(t)
 	p, err := s.Ensure(shell("lost", forever))
 	if err != nil {
@@ -145,15 +145,15 @@ func TestSweepFindsWhatACrashLeftUnrecorded(t *testing.T) {
 	if err := os.Remove(s.file("lost")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Sweep(); err != nil {
+	if err := s.KillMarked(); err != nil {
 		t.Fatal(err)
 	}
 	if p.id.Alive() {
-		t.Error("the unrecorded process lives")
+		t.Error("the process without a record still runs")
 	}
 }
 
-func TestAwaitShowsTheLastWordsOfAProcessThatDies(t *testing.T) {
+func TestAwaitShowsTheLogOfAProcessThatExits(t *testing.T) {
 	s := supervisor(t)
 	p, err := s.Ensure(shell("brief", "echo address already in use >&2; exit 1"))
 	if err != nil {
@@ -165,7 +165,7 @@ func TestAwaitShowsTheLastWordsOfAProcessThatDies(t *testing.T) {
 	}
 }
 
-func TestAwaitSaysWhatWasMissingAtTheDeadline(t *testing.T) {
+func TestAwaitReturnsTheLastErrorAtTheDeadline(t *testing.T) {
 	s := supervisor(t)
 	p, err := s.Ensure(shell("slow", forever))
 	if err != nil {

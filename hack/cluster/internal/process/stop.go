@@ -1,55 +1,56 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
-	// defaultGrace is how long a process may take to end after it was asked to.
-	defaultGrace = 10 * time.Second
+	// DefaultGrace is how long a process may take to end after SIGTERM.
+	DefaultGrace = 10 * time.Second
 	// killGrace is how long the kernel may take to end a process after SIGKILL.
 	killGrace = 10 * time.Second
 )
 
-// Stop ends the process recorded under name and forgets it: SIGTERM, and after grace SIGKILL.
-// It returns when the process is gone. Nothing recorded, or nothing running, is no error.
+// Stop ends the recorded process of that name, with SIGTERM and, after grace, SIGKILL, and removes its record.
+// It returns when the process has ended. It is no error if there is no record or no process.
 func (s *Supervisor) Stop(name string, grace time.Duration) error {
 	have, err := s.read(name)
 	if err != nil {
 		return err
 	}
-	if have != nil {
-		if err := have.End(grace); err != nil {
-			return fmt.Errorf("stop %s: %w", name, err)
-		}
+	if err := have.End(grace); err != nil {
+		return fmt.Errorf("stop %s: %w", name, err)
 	}
 	if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget %s: %w", name, err)
+		return fmt.Errorf("remove the record of %s: %w", name, err)
 	}
 	return nil
 }
 
-// Sweep kills every process that carries this cluster's marker: shims, and whatever a crash left unrecorded.
-func (s *Supervisor) Sweep() error {
-	strays, err := Marked(s.Mark)
+// KillMarked kills every process that carries the marker of this cluster: containerd's shims, and processes that a
+// crash left without a record.
+func (s *Supervisor) KillMarked() error {
+	marked, err := s.Marked()
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, stray := range strays {
-		if err := stray.End(0); err != nil {
-			errs = append(errs, err)
-		}
+	for _, id := range marked {
+		errs = append(errs, id.End(0))
 	}
 	return errors.Join(errs...)
 }
 
-// End asks the process to end and returns when it is gone. With a grace of 0 it is killed at once.
+// End sends SIGTERM and, after grace, SIGKILL. With a grace of 0 it sends SIGKILL at once. It returns when the process
+// has ended.
 func (i Identity) End(grace time.Duration) error {
 	if grace > 0 {
 		if gone, err := i.signal(syscall.SIGTERM, grace); gone || err != nil {
@@ -63,24 +64,22 @@ func (i Identity) End(grace time.Duration) error {
 	return fmt.Errorf("process %d is still there %s after SIGKILL", i.PID, killGrace)
 }
 
-// signal sends one signal and waits for the process to be gone.
-func (i Identity) signal(signal syscall.Signal, wait time.Duration) (gone bool, err error) {
+// signal sends one signal and waits for the process to end.
+func (i Identity) signal(signal syscall.Signal, timeout time.Duration) (gone bool, err error) {
 	if !i.Alive() {
 		return true, nil
 	}
 	if err := syscall.Kill(i.PID, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return false, fmt.Errorf("send %s to process %d: %w", signal, i.PID, err)
 	}
-	const interval = pollInterval / 4
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	deadline := time.After(wait)
-	for i.Alive() {
-		select {
-		case <-deadline:
-			return false, nil
-		case <-ticker.C:
-		}
-	}
-	return true, nil
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return i.poll(ctx, pollInterval/4) == nil, nil
+}
+
+// waitGone returns when the process has ended.
+func (i Identity) waitGone() { _ = i.poll(context.Background(), pollInterval) }
+
+func (i Identity) poll(ctx context.Context, interval time.Duration) error {
+	return wait.PollUntilContextCancel(ctx, interval, true, func(context.Context) (bool, error) { return !i.Alive(), nil })
 }

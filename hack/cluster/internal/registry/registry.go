@@ -1,93 +1,70 @@
-// Package registry runs the local image registry and puts images into it. Every image reference, whatever
-// registry it names, is served from here under its repository's path.
+// Package registry runs the local image registry, and builds the images that it serves. It serves every image under the
+// path of its repository, whatever registry the reference names. It pulls no image from another registry.
 package registry
 
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	certutil "k8s.io/client-go/util/cert"
 
-	"github.com/example/memcached-operator/hack/cluster/internal/config"
-	"github.com/example/memcached-operator/hack/cluster/internal/layout"
+	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-const template = `version: 0.1
+const config = `version: 0.1
 log: {level: warn, accesslog: {disabled: true}}
 storage: {filesystem: {rootdirectory: %q}, delete: {enabled: true}}
 http: {addr: "127.0.0.1:5000", secret: of one instance, tls: {certificate: %q, key: %q}}
 `
 
-func file(l layout.Layout) string { return l.Cluster("registry.yaml") }
+func configFile(l host.Layout) string { return l.Cluster("registry.yaml") }
 
-// Write writes the registry's configuration.
-func Write(l layout.Layout) error {
-	text := fmt.Sprintf(template, l.Cluster("registry"), l.PKI("registry.crt"), l.PKI("registry.key"))
-	return config.Write(file(l), []byte(text), config.Public)
+// ConfigFiles returns the registry's configuration: content by path.
+func ConfigFiles(l host.Layout) map[string]string {
+	return map[string]string{configFile(l): fmt.Sprintf(config, l.Cluster("registry"), l.PKI("registry.crt"), l.PKI("registry.key"))}
 }
 
-// Spec says how the registry is run.
-func Spec(l layout.Layout) (process.Spec, error) {
-	path, err := exec.LookPath("docker-registry")
-	if err != nil {
-		return process.Spec{}, fmt.Errorf("find docker-registry: %w", err)
-	}
+// Process describes the registry's process.
+func Process(l host.Layout) process.Spec {
 	return process.Spec{
-		Name: "registry", Path: path, Args: []string{"serve", file(l)}, Files: []string{file(l), l.PKI("registry.crt")},
-		Env: []string{"OTEL_TRACES_EXPORTER=none"}, // newer versions send traces to a collector by default
-	}, nil
+		Name: "registry", Path: "docker-registry", Args: []string{"serve", configFile(l)},
+		Files: []string{configFile(l), l.PKI("registry.crt")},
+		Env:   []string{"OTEL_TRACES_EXPORTER=none"}, // newer versions send traces to a collector by default
+		Ready: process.HTTPReady("https://" + host.Registry + "/v2/"),
+	}
 }
 
-// Client pushes to the local registry.
+// Client builds images and pushes them to the local registry.
 type Client struct {
 	transport http.RoundTripper
+	// records is a folder with one record per image.
+	records string
 }
 
-// NewClient trusts the cluster's own authority.
-func NewClient(l layout.Layout) (*Client, error) {
-	authority, err := os.ReadFile(l.PKI("ca.crt"))
+// NewClient returns a client that trusts the cluster's certificate authority.
+func NewClient(l host.Layout) (*Client, error) {
+	pool, err := certutil.NewPool(l.PKI("ca.crt"))
 	if err != nil {
-		return nil, fmt.Errorf("read the cluster's authority: %w", err)
+		return nil, fmt.Errorf("read the cluster's certificate authority: %w", err)
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(authority) {
-		return nil, fmt.Errorf("%s holds no certificate", l.PKI("ca.crt"))
+	records := l.Cluster("images")
+	if err := os.MkdirAll(records, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for image records: %w", err)
 	}
-	return NewClientWith(&http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}), nil
+	return &Client{transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}, records: records}, nil
 }
 
-// NewClientWith reaches the registry by the given transport.
-func NewClientWith(transport http.RoundTripper) *Client { return &Client{transport: transport} }
-
-// Ready returns nil when the registry answers.
-func (c *Client) Ready(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+layout.Registry+"/v2/", nil)
-	if err != nil {
-		return fmt.Errorf("ask the registry: %w", err)
-	}
-	response, err := c.transport.RoundTrip(request)
-	if err != nil {
-		return fmt.Errorf("ask the registry: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the registry answers %s", response.Status)
-	}
-	return nil
-}
-
-// Local returns the reference under which the local registry serves an image: docker.io/library/x:1 as localhost:5000/library/x:1.
-func Local(reference string) (name.Reference, error) {
+// local returns the reference of an image in the local registry: localhost:5000/library/x:1 for docker.io/library/x:1.
+func local(reference string) (name.Reference, error) {
 	official, err := name.ParseReference(reference, name.WithDefaultRegistry("docker.io"))
 	if err != nil {
 		return nil, fmt.Errorf("read the image reference %s: %w", reference, err)
@@ -96,16 +73,20 @@ func Local(reference string) (name.Reference, error) {
 	if _, byDigest := official.(name.Digest); byDigest {
 		separator = "@"
 	}
-	return name.ParseReference(layout.Registry + "/" + official.Context().RepositoryStr() + separator + official.Identifier())
+	return name.ParseReference(host.Registry + "/" + official.Context().RepositoryStr() + separator + official.Identifier())
 }
 
-// Digest returns what the registry has under the reference, or "" when it has nothing.
-func (c *Client) Digest(ctx context.Context, reference string) (string, error) {
-	local, err := Local(reference)
+func (c *Client) options(ctx context.Context) []remote.Option {
+	return []remote.Option{remote.WithTransport(c.transport), remote.WithContext(ctx)}
+}
+
+// digest returns the digest of an image in the registry, or "" if it is not there.
+func (c *Client) digest(ctx context.Context, reference string) (string, error) {
+	local, err := local(reference)
 	if err != nil {
 		return "", err
 	}
-	found, err := remote.Head(local, remote.WithTransport(c.transport), remote.WithContext(ctx))
+	found, err := remote.Head(local, c.options(ctx)...)
 	var refused *transport.Error
 	if errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound {
 		return "", nil
@@ -116,13 +97,13 @@ func (c *Client) Digest(ctx context.Context, reference string) (string, error) {
 	return found.Digest.String(), nil
 }
 
-// Push stores the image under the reference.
-func (c *Client) Push(ctx context.Context, reference string, image v1.Image) error {
-	local, err := Local(reference)
+// push stores the image under the reference.
+func (c *Client) push(ctx context.Context, reference string, image v1.Image) error {
+	local, err := local(reference)
 	if err != nil {
 		return err
 	}
-	if err := remote.Write(local, image, remote.WithTransport(c.transport), remote.WithContext(ctx)); err != nil {
+	if err := remote.Write(local, image, c.options(ctx)...); err != nil {
 		return fmt.Errorf("push %s: %w", reference, err)
 	}
 	return nil

@@ -12,12 +12,12 @@ func TestLocalKeepsTheRepositoryWhateverTheRegistry(t *testing.T) {
 		"registry.access.redhat.com/ubi9/ubi:9.7":    "localhost:5000/ubi9/ubi:9.7",
 		"quay.io/example/memcached-operator-catalog": "localhost:5000/example/memcached-operator-catalog:latest",
 	} {
-		got, err := Local(official)
+		got, err := local(official)
 		if err != nil || got.Name() != want {
 			t.Errorf("%s is served as %v (%v), want %s", official, got, err, want)
 		}
 	}
-	if _, err := Local("not a reference"); err == nil {
+	if _, err := local("not a reference"); err == nil {
 		t.Error("nonsense was accepted")
 	}
 }
