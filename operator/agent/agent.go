@@ -1,3 +1,22 @@
+// Package agent is the program that runs beside memcached in its pod, as the command `memcached-operator agent`. It does what
+// needs a connection to one memcached, so that the operator does not have to reach into pods:
+//
+//   - /metrics: those of prometheus/memcached_exporter, and our own about latency, certificates, starts and reloads (package
+//     metrics).
+//   - /readyz: memcached lets the agent in and answers. /livez: it answers anything at all. /healthz: the agent runs.
+//   - /state: the state of memcached for the operator, as JSON (package api).
+//   - Certificates and users that change on disk are reloaded, and the reload is verified (package reload).
+//   - The memory for items follows a file (package memory).
+//
+// Requests of /readyz, /livez or /state that come at the same time share one query of memcached, over one connection. While the
+// files of certificates and users cannot be read at the start, the agent is alive, serves the metrics that there are, and tries
+// again.
+//
+// A liveness probe of memcached through the agent restarts memcached also when the agent is broken: give the agent a probe of its
+// own (/healthz), and memcached's more patience.
+//
+// This package has the flags, the wiring and what is served. The other packages do not know each other; all of them reach
+// memcached through memcached.Dialer. The agent makes no requests to Kubernetes.
 package agent
 
 import (
@@ -9,10 +28,10 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/example/memcached-operator/operator/agent/api"
@@ -23,11 +42,11 @@ import (
 )
 
 const (
-	// shutdownTimeout is how long requests that are being answered may take to end.
+	// shutdownTimeout is how long requests under way may take to end.
 	shutdownTimeout = 5 * time.Second
 
-	// headerTimeout, and requestTimeout for the rest and for the answer, are how long a client of the agent may take, which
-	// can be anybody. A scrape takes up to 10 seconds.
+	// headerTimeout, and requestTimeout for the rest and for the answer, limit clients of the agent, which can be anybody. A
+	// scrape takes up to 10 seconds.
 	headerTimeout  = 5 * time.Second
 	requestTimeout = 30 * time.Second
 )
@@ -38,61 +57,56 @@ func Run(ctx context.Context, arguments []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewJSONHandler(stderr, nil))
 	if options.directory == "" {
 		if options.directory, err = os.MkdirTemp("", "agent-"); err != nil {
 			return fmt.Errorf("make a directory: give one with --directory: %w", err)
 		}
 		defer os.RemoveAll(options.directory)
 	}
-	a, err := wire(options, logger)
+	a, err := wire(options, slog.New(slog.NewJSONHandler(stderr, nil)))
 	if err != nil {
 		return err
 	}
 	return a.run(ctx)
 }
 
-// agent is everything that runs.
+// agent holds all parts of the program.
 type agent struct {
-	options   options
-	logger    *slog.Logger
-	dialer    *memcached.Dialer
-	bridge    *metrics.Bridge
-	canary    *metrics.Canary
-	history   *metrics.History
-	reloads   *reload.Loop
-	memory    *memory.Loop
-	ratio     metrics.HitRatio
-	now       func() time.Time
-	listener  net.Listener
-	server    *http.Server
-	questions singleflight.Group // Of requests, to memcached.
+	options  options
+	logger   *slog.Logger
+	dialer   *memcached.Dialer
+	bridge   *metrics.Bridge
+	canary   *metrics.Canary
+	history  *metrics.History
+	ratio    metrics.HitRatio
+	reloads  *reload.Loop
+	memory   *memory.Loop
+	listener net.Listener
+	server   *http.Server
+	queries  singleflight.Group // Of memcached, by the pattern of requests.
 }
 
-// wire puts the parts together. The two listeners are open when it returns, and nothing runs.
+// wire puts the parts together. When it returns, both listeners are open, and nothing runs.
 func wire(o options, logger *slog.Logger) (*agent, error) {
-	a := &agent{
-		options: o, logger: logger, now: time.Now, dialer: memcached.NewDialer(o.memcached, o.certificates.Unread(), &api.Users{}),
-	}
-	_ = a.read() // It is tried again, and told, when the agent runs.
+	a := &agent{options: o, logger: logger, dialer: memcached.NewDialer(o.memcached, o.certificates.Unread(), &api.Users{})}
+	_ = a.readFiles() // The agent tries again, and logs the error, when it runs.
 	registry := prometheus.NewRegistry()
-	var err error
-	if a.canary, err = metrics.NewCanary(a.dialer, o.name, registry); err != nil {
-		return nil, err
+	a.canary = metrics.NewCanary(a.dialer, o.name, registry)
+	process := memcached.Process{Name: o.process, Directory: "/proc"}
+	a.reloads = &reload.Loop{
+		Certificates: o.certificates, Users: o.users, Dialer: a.dialer, Interval: o.reloadInterval, Logger: logger,
+		Hangup: process.Hangup, Started: process.Started,
 	}
+	a.reloads.Register(registry)
+	a.memory = &memory.Loop{File: o.cacheMemory, Dialer: a.dialer, Interval: o.reloadInterval, Logger: logger}
+	var err error
 	if a.history, err = metrics.OpenHistory(o.directory); err != nil {
 		logger.Warn("Goes on without the history", "error", err)
 	}
-	if a.reloads, err = loop(o, a.dialer, registry, logger); err != nil {
+	if a.bridge, err = metrics.NewBridge(o.directory, a.dialer, logger); err != nil {
 		return nil, err
 	}
-	a.memory = &memory.Loop{File: o.cacheMemory, Dialer: a.dialer, Interval: o.reloadInterval, Logger: logger}
-	if a.bridge, err = metrics.Listen(o.directory, a.dialer, logger); err != nil {
-		return nil, err
-	}
-	if err := register(registry, a.history, a.dialer, a.bridge, logger); err != nil {
-		return nil, err
-	}
+	metrics.Register(registry, a.dialer, a.bridge, a.history, logger)
 	if a.listener, err = net.Listen("tcp", o.bind); err != nil {
 		return nil, fmt.Errorf("listen on --bind-address: %w", err)
 	}
@@ -103,54 +117,32 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 	return a, nil
 }
 
-// loop returns what reloads certificates and users.
-func loop(o options, dialer *memcached.Dialer, registry prometheus.Registerer, logger *slog.Logger) (*reload.Loop, error) {
-	var kinds []reload.What
-	if o.certificates.Certificate != "" {
-		kinds = append(kinds, reload.Certificates)
-	}
-	if o.users != "" {
-		kinds = append(kinds, reload.Users)
-	}
-	metrics, err := reload.NewMetrics(registry, kinds...)
-	if err != nil {
-		return nil, fmt.Errorf("register the metrics of reloads: %w", err)
-	}
-	memcached := memcached.Process{Name: o.process, Directory: "/proc"}
-	return &reload.Loop{
-		Certificates: o.certificates, Users: o.users, Dialer: dialer, Interval: o.reloadInterval, Metrics: metrics, Logger: logger,
-		Hangup: memcached.Hangup, Started: memcached.Started,
-	}, nil
-}
-
-// run runs everything until ctx ends or a part fails, and returns when all of it has stopped.
+// run runs all parts until ctx ends or the server fails, and returns when all of them have stopped.
 func (a *agent) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var parts sync.WaitGroup
-	parts.Go(func() {
-		if err := a.bridge.Serve(ctx); err != nil {
-			cancel(err)
-		}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		a.runLoops(ctx)
+		return nil
 	})
-	parts.Go(func() { a.tend(ctx) })
-	parts.Go(func() {
+	group.Go(func() error {
 		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
-			cancel(fmt.Errorf("serve metrics and probes: %w", err))
+			return fmt.Errorf("serve metrics and probes: %w", err)
 		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		a.bridge.Close()
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		defer cancel()
+		if err := a.server.Shutdown(stopping); err != nil {
+			a.logger.Warn("Some requests were not answered", "error", err)
+			_ = a.server.Close() // Its error has been logged.
+		}
+		return nil
 	})
 	a.logger.Info("Serving", "address", a.listener.Addr().String(), "memcached", a.options.memcached)
-	<-ctx.Done()
-	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer done()
-	if err := a.server.Shutdown(stopping); err != nil {
-		a.logger.Warn("Some requests were not answered", "error", err)
-		_ = a.server.Close() // What it could say is said.
-	}
-	parts.Wait()
-	_ = a.canary.Close() // Memcached hears of it anyway.
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
+	err := group.Wait()
+	_ = a.canary.Close() // The process ends anyway.
+	return err
 }

@@ -1,12 +1,10 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,19 +15,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-kit/log/level"
-
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
-// start runs the agent and returns its address, and what ends it and waits for that.
+// start runs the agent and returns its URL, and a function that ends it.
 func start(t *testing.T, arguments ...string) (url string, stop func()) {
 	t.Helper()
 	return startTo(t, t.Output(), arguments...)
 }
 
-// startTo is start with a log to read. Of what is given twice, arguments count.
+// startTo is start with a log to read. The arguments override the usual ones.
 func startTo(t *testing.T, log io.Writer, arguments ...string) (url string, stop func()) {
 	t.Helper()
 	address := testkit.FreeAddress(t)
@@ -91,8 +87,8 @@ func answers(t *testing.T, url string, status int, parts ...string) {
 	})
 }
 
-// The agent as a pod runs it: memcached wants client certificates and passwords, and all of them are replaced.
-func TestTheAgentLooksAfterMemcached(t *testing.T) {
+// The agent as in a pod: memcached asks for client certificates and passwords, and all of them are replaced.
+func TestTheAgentServesMetricsAndProbesAndReloads(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		authority := agenttesting.NewAuthority(t)
 		files := authority.Issue(t, time.Now().Add(time.Hour))
@@ -136,7 +132,7 @@ func TestTheAgentLooksAfterMemcached(t *testing.T) {
 	})
 }
 
-func TestAMemcachedThatLetsNobodyInIsAliveButNotReady(t *testing.T) {
+func TestAMemcachedThatRejectsTheAgentIsAliveButNotReady(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		volume := agenttesting.NewVolume(t, map[string]string{"users": "user:secret\n", "wrong": "user:guess\n"})
 		server := run.Start(t, "-Y", volume.File("users"))
@@ -147,7 +143,7 @@ func TestAMemcachedThatLetsNobodyInIsAliveButNotReady(t *testing.T) {
 	})
 }
 
-// Nothing runs in parallel with this test: it counts goroutines.
+// This test counts goroutines, so nothing runs in parallel with it.
 func TestNothingIsLeftWhenTheAgentEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -167,22 +163,5 @@ func TestNothingIsLeftWhenTheAgentEnds(t *testing.T) {
 	}
 	if _, err := os.Stat(os.Getenv("TMPDIR")); errors.Is(err, os.ErrNotExist) {
 		t.Error("the directory for temporary files is gone")
-	}
-}
-
-func TestOnlyErrorsOfTheExporterAreLogged(t *testing.T) {
-	var log bytes.Buffer
-	logger := kitLogger(slog.New(slog.NewTextHandler(&log, nil)))
-	for _, err := range []error{
-		level.Debug(logger).Log("msg", "Key not found", "key", "age"),
-		level.Error(logger).Log("msg", "Failed to connect", "err", "refused"),
-	} {
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	line := log.String()
-	if !strings.Contains(line, `level=WARN msg="The exporter reports: Failed to connect" err=refused`) || strings.Contains(line, "age") {
-		t.Errorf("the log is %s", line)
 	}
 }

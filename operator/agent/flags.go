@@ -13,7 +13,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/api"
 )
 
-// options is what the agent can be told.
+// options are the values of the flags.
 type options struct {
 	memcached      string
 	bind           string
@@ -28,7 +28,7 @@ type options struct {
 	probeTimeout   time.Duration
 }
 
-// parse reads the command line. The error says what is wrong with it.
+// parse reads the command line.
 func parse(arguments []string, stderr io.Writer) (options, error) {
 	var o options
 	hostname, _ := os.Hostname() // Without one, --name says so.
@@ -43,17 +43,17 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.process, "process", "memcached", "`name` of memcached's process, which gets SIGHUP when users change")
 	flags.StringVar(&o.users, "users-file", "", "memcached's own `file` of lines user:password; the agent logs in as the first of them")
 	flags.StringVar(&o.cacheMemory, "cache-memory-file", "",
-		"`file` with the memory for items, in MiB, which memcached is told when it has another; it may be missing or empty")
+		"`file` with the memory for items, in MiB, to which memcached's is changed; it may be missing or empty")
 	flags.StringVar(&o.certificates.CA, "tls-ca", "", "PEM `file` of the CA that signed memcached's certificate; with it, the agent speaks TLS")
 	flags.StringVar(&o.certificates.ServerName, "tls-server-name", "", "DNS `name` that memcached's certificate is for; needed with --tls-ca")
 	flags.StringVar(&o.certificates.Certificate, "tls-certificate", "",
-		"memcached's own certificate, a PEM `file`; memcached is told when it, its key or the CA changes")
+		"memcached's own certificate, a PEM `file`; memcached reads it again when it, its key or the CA changes")
 	flags.StringVar(&o.certificates.Key, "tls-key", "", "PEM `file` of the key of --tls-certificate")
 	flags.StringVar(&o.certificates.ClientCertificate, "tls-client-certificate", "",
 		"PEM `file` of the certificate that the agent shows to memcached (default: that of --tls-certificate)")
 	flags.StringVar(&o.certificates.ClientKey, "tls-client-key", "", "PEM `file` of the key of --tls-client-certificate")
-	flags.DurationVar(&o.interval, "interval", 10*time.Second, "`time` between two looks at memcached: canary, starts; at least 1s")
-	flags.DurationVar(&o.reloadInterval, "reload-interval", 2*time.Second, "`time` between two looks at files that may change; at least 100ms")
+	flags.DurationVar(&o.interval, "interval", 10*time.Second, "`time` between two checks of memcached: canary, starts; at least 1s")
+	flags.DurationVar(&o.reloadInterval, "reload-interval", 2*time.Second, "`time` between two checks of the files; at least 100ms")
 	flags.DurationVar(&o.probeTimeout, "probe-timeout", 1800*time.Millisecond, "`time` that memcached has to answer a probe; below the probe's own timeout")
 	err := flags.Parse(arguments)
 	switch {
@@ -69,7 +69,7 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	return o, o.check()
 }
 
-// check finds what cannot work before anything runs.
+// check returns an error for values that cannot work.
 func (o options) check() error {
 	files := o.certificates
 	_, _, memcachedError := net.SplitHostPort(o.memcached)

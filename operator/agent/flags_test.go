@@ -24,10 +24,10 @@ func TestMistakesAreExplainedInOneLine(t *testing.T) {
 		"a client key alone":               {[]string{"--tls-client-key=a"}, "--tls-client-certificate"},
 		"a client certificate without TLS": {[]string{"--tls-client-key=a", "--tls-client-certificate=b"}, "needs --tls-ca"},
 		"a CA without a name":              {[]string{"--tls-ca=a"}, "--tls-server-name"},
-		"too many looks":                   {[]string{"--interval=1ms"}, "at least 1s"},
-		"too many looks at files":          {[]string{"--reload-interval=1ms"}, "at least 100ms"},
+		"too many checks":                  {[]string{"--interval=1ms"}, "at least 1s"},
+		"too many checks of files":         {[]string{"--reload-interval=1ms"}, "at least 100ms"},
 		"no time":                          {[]string{"--probe-timeout=0"}, "no time to answer"},
-		"an address that is no one's":      {[]string{"--bind-address=192.0.2.1:0"}, "listen on --bind-address"},
+		"an address of another machine":    {[]string{"--bind-address=192.0.2.1:0"}, "listen on --bind-address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stderr bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
-// Nobody knows the moment in which memcached takes new users over: whenever it is, the next scrape gets in.
+// memcached does not tell when it reads new users: whenever that is, the next scrape is let in.
 func TestNoScrapeFailsWhileUsersAreReplaced(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		volume := agenttesting.NewVolume(t, map[string]string{"users": "user:0\n"})
@@ -36,7 +36,7 @@ func TestNoScrapeFailsWhileUsersAreReplaced(t *testing.T) {
 		cancel()
 		scraping.Wait()
 		if scrapes == 0 || failed > 0 {
-			t.Errorf("%d of %d scrapes did not get in", failed, scrapes)
+			t.Errorf("%d of %d scrapes were refused", failed, scrapes)
 		}
 	})
 }

@@ -22,7 +22,7 @@ import (
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
-// statistics returns what a memcached without TLS and users says of itself.
+// statistics returns the statistics of a memcached without TLS and users.
 func statistics(t *testing.T, address string) memcached.Stats {
 	t.Helper()
 	conn, err := memcached.NewDialer(address, &api.Certificates{}, &api.Users{}).Dial(t.Context())
@@ -37,8 +37,8 @@ func statistics(t *testing.T, address string) memcached.Stats {
 	return stats
 }
 
-// Memcached is stopped until all requests are there, so all of them would have a connection at the same time.
-func TestRequestsOfAnybodyTakeNoConnectionsOfClients(t *testing.T) {
+// memcached is stopped until all requests are there, so each of them would have a connection at the same time.
+func TestManyRequestsShareOneConnection(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		server := run.Start(t, "-c", "64", "-t", "4")
 		url, _ := start(t, "--memcached", server.Address, "--process", server.Name, "--probe-timeout=15s")
@@ -97,10 +97,10 @@ func request(t *testing.T, url string, made func()) error {
 	return err
 }
 
-func TestWhoHangsUpTakesNobodysAnswerAway(t *testing.T) {
+func TestOneClientThatHangsUpTakesNoAnswerFromOthers(t *testing.T) {
 	a := &agent{options: options{probeTimeout: time.Minute}}
 	ctx, hangUp := context.WithCancel(t.Context())
-	_, err := a.together(httptest.NewRequestWithContext(ctx, http.MethodGet, "/state", http.NoBody), func(ctx context.Context) (any, error) {
+	_, err := a.share(httptest.NewRequestWithContext(ctx, http.MethodGet, "/state", http.NoBody), func(ctx context.Context) (any, error) {
 		hangUp()
 		return nil, ctx.Err()
 	})
@@ -109,7 +109,7 @@ func TestWhoHangsUpTakesNobodysAnswerAway(t *testing.T) {
 	}
 }
 
-func TestClientsOfTheAgentCannotStayForEver(t *testing.T) {
+func TestRequestsAreLimitedInTime(t *testing.T) {
 	o, err := parse([]string{"--bind-address=127.0.0.1:0", "--directory", t.TempDir()}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +119,7 @@ func TestClientsOfTheAgentCannotStayForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.listener.Close()
+	defer a.bridge.Close()
 	for what, limit := range map[string]time.Duration{
 		"headers": a.server.ReadHeaderTimeout, "a request": a.server.ReadTimeout, "an answer": a.server.WriteTimeout, "nothing": a.server.IdleTimeout,
 	} {
@@ -131,7 +132,7 @@ func TestClientsOfTheAgentCannotStayForEver(t *testing.T) {
 	}
 }
 
-// The garbage collector closes what is forgotten, sooner or later: it is off. So nothing runs in parallel with this test.
+// The garbage collector, which closes forgotten connections at some time, is off. So nothing runs in parallel with this test.
 func TestScrapesLeaveNoConnectionBehind(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, run := range agenttesting.All(t) {

@@ -15,11 +15,11 @@ import (
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
-// tells waits until the state passes check, and returns it.
-func tells(t *testing.T, url, what string, check func(api.State) bool) api.State {
+// awaitState waits until the state passes check, and returns it.
+func awaitState(t *testing.T, url, what string, check func(api.State) bool) api.State {
 	t.Helper()
 	var s api.State
-	agenttesting.Await(t, "the agent tells of "+what, func() error {
+	agenttesting.Await(t, "the agent reports "+what, func() error {
 		got, err := api.Fetch(t.Context(), &http.Client{Timeout: 10 * time.Second}, strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			return err
@@ -57,54 +57,54 @@ func exchange(t *testing.T, address, commands string) {
 	}
 }
 
-func TestTheStateIsThatOfMemcached(t *testing.T) {
+func TestTheStateDescribesMemcached(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		file := filepath.Join(t.TempDir(), "cache-memory")
 		server := run.Start(t, "-m", "64", "-e", filepath.Join(t.TempDir(), "memory"))
 		url, _ := start(t, "--memcached", server.Address, "--process", server.Name, "--cache-memory-file", file)
-		s := tells(t, url, "a new memcached", func(s api.State) bool { return s.Version == run.Version })
+		s := awaitState(t, url, "a new memcached", func(s api.State) bool { return s.Version == run.Version })
 		if s.Process != int64(server.PID()) || s.CacheMemory != 64 || s.Warm || s.Certificate != nil || s.Problem != "" || s.HitRatio != nil {
-			t.Errorf("of a new memcached it tells %+v", s)
+			t.Errorf("the state of a new memcached is %+v", s)
 		}
 		if age := time.Since(s.Started); age < -2*time.Second || age > 20*time.Second {
 			t.Errorf("it is said to have started at %s", s.Started)
 		}
-		// The ratio knows what came after the first look, which another one shows to be over.
-		tells(t, url, "the canary", func(s api.State) bool { return s.Items == 1 && s.Hits > 1 })
+		// The ratio needs a sample from before the gets, and a second sample shows that the first one was taken.
+		awaitState(t, url, "the canary", func(s api.State) bool { return s.Items == 1 && s.Hits > 1 })
 		var sets strings.Builder
 		for i := range 300 {
 			fmt.Fprintf(&sets, "set key-%d 0 0 5 noreply\r\nvalue\r\n", i)
 		}
 		exchange(t, server.Address, sets.String()+strings.Repeat("get key-1\r\n", 3)+"get nothing\r\n")
-		// Memcached takes turns, so a look may have come after the hits and before the miss.
-		s = tells(t, url, "the hit ratio of three hits and a miss", func(s api.State) bool { return s.HitRatio != nil && *s.HitRatio == 0.75 })
+		// memcached serves connections in turns, so a sample may have been taken after the hits and before the miss.
+		s = awaitState(t, url, "the hit ratio of three hits and a miss", func(s api.State) bool { return s.HitRatio != nil && *s.HitRatio == 0.75 })
 		if s.Misses < 1 || s.Hits < 3 {
-			t.Errorf("of three hits and a miss it tells %+v", s)
+			t.Errorf("after three hits and a miss the state is %+v", s)
 		}
 
 		if err := os.WriteFile(file, []byte("80"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		tells(t, url, "a refusal", func(s api.State) bool {
+		awaitState(t, url, "a refusal", func(s api.State) bool {
 			return strings.Contains(s.Problem, "-e and -L rule out") && s.CacheMemory == 64
 		})
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		tells(t, url, "no problem", func(s api.State) bool { return s.Problem == "" })
+		awaitState(t, url, "no problem", func(s api.State) bool { return s.Problem == "" })
 
 		server.Stop(syscall.SIGUSR1)
 		answers(t, url+"/state", http.StatusServiceUnavailable, "connect to memcached: connect: connection refused\n")
 		stopped := time.Now()
 		server.RestartWarm(t)
-		s = tells(t, url, "a warm start", func(s api.State) bool { return s.Warm })
+		s = awaitState(t, url, "a warm start", func(s api.State) bool { return s.Warm })
 		if s.Process != int64(server.PID()) || s.Restored < 300 || s.Before < 300 || s.Items < 300 || s.Started.Before(stopped.Truncate(time.Second)) {
-			t.Errorf("of a warm start it tells %+v", s)
+			t.Errorf("after a warm start the state is %+v", s)
 		}
 	})
 }
 
-func TestTheStateNamesWhatIsWrong(t *testing.T) {
+func TestTheStateReportsProblems(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		authority := agenttesting.NewAuthority(t)
 		files := authority.Issue(t, time.Now().Add(time.Hour))
@@ -121,7 +121,7 @@ func TestTheStateNamesWhatIsWrong(t *testing.T) {
 		}
 		leaf := certificates.Leaf()
 		want := api.Certificate{NotAfter: leaf.NotAfter, Fingerprint: api.Fingerprint(leaf.Raw)}
-		tells(t, url, "the certificate", func(s api.State) bool { return s.Certificate != nil && *s.Certificate == want && s.Problem == "" })
+		awaitState(t, url, "the certificate", func(s api.State) bool { return s.Certificate != nil && *s.Certificate == want && s.Problem == "" })
 
 		answers(t, url+"/metrics", http.StatusOK, "memcached_agent_reload_pending{what=\"users\"} 0\n")
 
@@ -129,7 +129,7 @@ func TestTheStateNamesWhatIsWrong(t *testing.T) {
 		broken["users"] = strings.Repeat("user:secret\n", 9)
 		broken["cache-memory"] = "4"
 		volume.Replace(t, broken)
-		s := tells(t, url, "three problems", func(s api.State) bool { return strings.Count(s.Problem, "; ") == 2 })
+		s := awaitState(t, url, "three problems", func(s api.State) bool { return strings.Count(s.Problem, "; ") == 2 })
 		for _, says := range []string{
 			"certificates are not reloaded: the certificate expired at ", "users are not reloaded: read the users: ", "names 9, but memcached takes at most 8",
 			"the memory for items is 4 MiB",
@@ -142,6 +142,6 @@ func TestTheStateNamesWhatIsWrong(t *testing.T) {
 			t.Errorf("the problem holds a password: %s", s.Problem)
 		}
 		volume.Replace(t, files)
-		tells(t, url, "no problem", func(s api.State) bool { return s.Problem == "" })
+		awaitState(t, url, "no problem", func(s api.State) bool { return s.Problem == "" })
 	})
 }

@@ -1,4 +1,3 @@
-// Package api is what the operator and the agent say to each other: names, ports, the state document, and the files that both read.
 package api
 
 const (

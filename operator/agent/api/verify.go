@@ -24,20 +24,14 @@ const (
 // CertificateError is the result of Certificates.Verify. Its text is that of the agent; the operator words each Fault for a
 // Secret.
 type CertificateError struct {
+	error
+
 	Fault Fault
-
-	// Name is the DNS name that the certificate is not for, if that is the fault.
-	Name string
-
-	// Err is what is wrong.
-	Err error
+	Name  string // The DNS name that the certificate is not for, if that is the fault.
 }
 
-// Error implements error.
-func (e *CertificateError) Error() string { return e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *CertificateError) Unwrap() error { return e.Err }
+// Unwrap returns the underlying error, which can be one of crypto/x509.
+func (e *CertificateError) Unwrap() error { return e.error }
 
 // Verify returns a CertificateError if clients that trust the CA could not connect, at the time now, to a memcached that
 // serves this certificate under all names. Without a CA only the dates are verified, and without a certificate nothing.
@@ -46,10 +40,10 @@ func (c *Certificates) Verify(now time.Time, names ...string) error {
 	case c.leaf == nil:
 		return nil
 	case now.After(c.leaf.NotAfter):
-		return &CertificateError{Fault: Expired, Err: fmt.Errorf("the certificate expired at %s: renew it", c.leaf.NotAfter.Format(time.RFC3339))}
+		return &CertificateError{fmt.Errorf("the certificate expired at %s: renew it", c.leaf.NotAfter.Format(time.RFC3339)), Expired, ""}
 	case now.Before(c.leaf.NotBefore):
-		return &CertificateError{Fault: NotYetValid, Err: fmt.Errorf("the certificate is valid only from %s: wait, or mend the clock",
-			c.leaf.NotBefore.Format(time.RFC3339))}
+		return &CertificateError{fmt.Errorf("the certificate is valid only from %s: wait, or mend the clock",
+			c.leaf.NotBefore.Format(time.RFC3339)), NotYetValid, ""}
 	case c.config == nil:
 		return nil
 	}
@@ -58,7 +52,7 @@ func (c *Certificates) Verify(now time.Time, names ...string) error {
 	}
 	for _, name := range names {
 		if err := c.leaf.VerifyHostname(name); err != nil {
-			return &CertificateError{Fault: WrongName, Name: name, Err: err}
+			return &CertificateError{err, WrongName, name}
 		}
 	}
 	return nil
@@ -71,11 +65,11 @@ func (c *Certificates) verifyChain(now time.Time) error {
 	if err == nil {
 		return nil
 	}
-	failure := &CertificateError{Fault: Unverifiable, Err: err}
+	failure := &CertificateError{err, Unverifiable, ""}
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {
 		failure.Fault = UnknownAuthority
-		failure.Err = errors.New("the certificate was not signed by the CA beside it: put the CA that signed it there")
+		failure.error = errors.New("the certificate was not signed by the CA beside it: put the CA that signed it there")
 	}
 	options.CurrentTime = c.leaf.NotBefore
 	if _, then := c.leaf.Verify(options); then == nil {

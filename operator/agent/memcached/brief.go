@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// late is what every kind of timeout is called, because it is chance which of them comes first.
-const late = "no answer in time"
+// noAnswer stands for every kind of timeout, because it is chance which of them comes first.
+const noAnswer = "no answer in time"
 
-// Brief returns what an error says without that which differs from one time to the next: addresses with the ports of
-// clients, and the time of day. What is said of one occasion in every case, such as a number of seconds, is not found.
+// Brief returns the text of an error without what changes each time: addresses with the ports of clients, and the time of
+// day. It does not find other text that changes, such as a number of seconds.
 func Brief(err error) string {
 	text := err.Error()
 	var network net.Error
 	if errors.As(err, &network) && network.Timeout() {
-		return strings.ReplaceAll(text, network.Error(), late)
+		return strings.ReplaceAll(text, network.Error(), noAnswer)
 	}
 	var operation *net.OpError
 	if errors.As(err, &operation) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,23 +19,19 @@ const (
 	rejected        = "CLIENT_ERROR authentication failure"
 )
 
-// ErrBusy says that memcached is still at it, and takes the next order of this kind later.
+// ErrBusy says that memcached has not finished the last command of this kind: repeat it later.
 var ErrBusy = errors.New("memcached is busy with the last page")
 
-// Conn is a connection to memcached on which the user is logged in. It is either used as a net.Conn or by its methods,
-// and by one goroutine at a time. After an error of a method other than RefusedError, close it.
+// Conn is a connection to memcached on which the user is logged in. Use it either as a net.Conn or by its methods, and from one
+// goroutine at a time. After an error of a method other than RefusedError, close it.
 type Conn struct {
 	net.Conn
 	reader *bufio.Reader
 }
 
-// RefusedError is an answer of memcached that says no. The connection is still good.
+// RefusedError is an answer by which memcached refuses a command. The connection stays usable.
 type RefusedError struct {
-	// Command is what memcached was asked.
-	Command string
-
-	// Answer is its answer.
-	Answer string
+	Command, Answer string
 }
 
 // Error implements error.
@@ -43,6 +40,39 @@ func (e *RefusedError) Error() string {
 		return fmt.Sprintf("memcached refuses %q without a password: give the agent its users file", e.Command)
 	}
 	return fmt.Sprintf("memcached refuses %q: %s", e.Command, e.Answer)
+}
+
+// Stats are memcached's statistics by name.
+type Stats map[string]string
+
+// Int returns a statistic that is a whole number.
+func (s Stats) Int(name string) (int64, error) {
+	value, err := strconv.ParseInt(s[name], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("memcached's statistic %s is no whole number: %q", name, s[name])
+	}
+	return value, nil
+}
+
+// Ints reads statistics that are whole numbers into variables.
+func (s Stats) Ints(into map[string]*int64) error {
+	for name, variable := range into {
+		value, err := s.Int(name)
+		if err != nil {
+			return err
+		}
+		*variable = value
+	}
+	return nil
+}
+
+// Float returns a statistic that is a number.
+func (s Stats) Float(name string) (float64, error) {
+	value, err := strconv.ParseFloat(s[name], 64)
+	if err != nil {
+		return 0, fmt.Errorf("memcached's statistic %s is no number: %q", name, s[name])
+	}
+	return value, nil
 }
 
 // Read implements net.Conn.
@@ -63,8 +93,7 @@ func (c *Conn) Version(ctx context.Context) (string, error) {
 	return version, nil
 }
 
-// Stats returns what memcached's stats command says. The topic is empty for its general statistics, or for example
-// "settings".
+// Stats returns memcached's statistics of a topic, for example "settings", or the general ones without a topic.
 func (c *Conn) Stats(ctx context.Context, topic string) (Stats, error) {
 	command := strings.TrimSpace("stats " + topic)
 	answer, err := c.command(ctx, command)
@@ -87,22 +116,22 @@ func (c *Conn) Stats(ctx context.Context, topic string) (Stats, error) {
 	return stats, nil
 }
 
-// RefreshCertificates makes memcached read its certificate files again. Connections that are open are not affected. A
-// memcached that cannot use the files refuses, and then also refuses every new TLS connection until it can: check the
-// files first, and keep the connection to try again.
+// RefreshCertificates makes memcached read its certificate files again. Open connections are not affected. A memcached that
+// cannot use the files refuses, and from then on refuses every new TLS connection until it can: verify the files first, and
+// keep the connection to try again.
 func (c *Conn) RefreshCertificates(ctx context.Context) error {
-	return c.order(ctx, "refresh_certs")
+	return c.execute(ctx, "refresh_certs")
 }
 
-// SetMemoryLimit changes memcached's -m, in MiB. Memory that it has taken already stays taken: see ReleasePage.
+// SetMemoryLimit changes memcached's -m, in MiB. memcached keeps memory that it has taken already: see ReleasePage.
 func (c *Conn) SetMemoryLimit(ctx context.Context, mebibytes int64) error {
-	return c.order(ctx, fmt.Sprintf("cache_memlimit %d", mebibytes))
+	return c.execute(ctx, fmt.Sprintf("cache_memlimit %d", mebibytes))
 }
 
-// ReleasePage makes memcached begin to give back a page of memory of a slab class, if it has taken more than its limit.
-// The items of the page are moved or evicted meanwhile, and until then the next page is refused: that is ErrBusy.
+// ReleasePage makes memcached begin to release a page of memory of a slab class, if it has taken more than its limit. It moves
+// or evicts the items of the page meanwhile, and until it is done it refuses the next page with ErrBusy.
 func (c *Conn) ReleasePage(ctx context.Context, class string) error {
-	err := c.order(ctx, fmt.Sprintf("slabs reassign %s 0", class))
+	err := c.execute(ctx, fmt.Sprintf("slabs reassign %s 0", class))
 	var refused *RefusedError
 	if errors.As(err, &refused) && strings.HasPrefix(refused.Answer, "BUSY") {
 		return ErrBusy
@@ -110,8 +139,8 @@ func (c *Conn) ReleasePage(ctx context.Context, class string) error {
 	return err
 }
 
-// order sends a command that is answered OK.
-func (c *Conn) order(ctx context.Context, command string) error {
+// execute sends a command that memcached answers with OK.
+func (c *Conn) execute(ctx context.Context, command string) error {
 	answer, err := c.command(ctx, command)
 	if err == nil && answer != "OK" {
 		err = &RefusedError{Command: command, Answer: answer}
@@ -152,7 +181,7 @@ func (c *Conn) command(ctx context.Context, command string) (string, error) {
 		line, err = c.line()
 	}
 	if _, secure := c.Conn.(*tls.Conn); err != nil && secure {
-		// In TLS 1.3 the client is done before the server has seen its certificate.
+		// In TLS 1.3 the client's handshake ends before the server has verified the client's certificate.
 		return "", fmt.Errorf("ask memcached, which may have refused the agent's client certificate: %w", err)
 	}
 	if err != nil {
@@ -163,17 +192,17 @@ func (c *Conn) command(ctx context.Context, command string) (string, error) {
 
 // line reads a line without its end.
 func (c *Conn) line() (string, error) {
-	line, err := c.reader.ReadSlice('\n') // Not longer than the buffer, whatever the other side is.
+	line, err := c.reader.ReadSlice('\n') // It reads no more than the buffer, even if the other side is not memcached.
 	if errors.Is(err, bufio.ErrBufferFull) {
 		err = errors.New("the answer is not memcached's: a line is too long")
 	}
 	return strings.TrimRight(string(line), "\r\n"), err
 }
 
-// limit makes reads and writes fail once ctx ends, until what it returns is called.
+// limit makes reads and writes fail once ctx ends, until the returned function is called.
 func (c *Conn) limit(ctx context.Context) func() {
 	past := time.Unix(1, 0)
-	_ = c.SetDeadline(time.Time{}) // A connection that is closed says so when it is used.
+	_ = c.SetDeadline(time.Time{}) // A closed connection fails at its next use.
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(past) })
 	return func() { stop() }
 }

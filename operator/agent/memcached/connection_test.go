@@ -17,7 +17,7 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
-// dialer returns a Dialer that uses what is in the volume now.
+// dialer returns a Dialer that uses the current files.
 func dialer(t *testing.T, address string, files api.CertificateFiles, users string) *memcached.Dialer {
 	t.Helper()
 	certificates, err := files.Read()
@@ -79,7 +79,7 @@ func TestMemcachedIsReachedOverTLSWithAPassword(t *testing.T) {
 	})
 }
 
-func TestWhatMemcachedRefusesIsAnswered(t *testing.T) {
+func TestRefusalsAreExplained(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		authority, stranger := agenttesting.NewAuthority(t), agenttesting.NewAuthority(t)
 		files := authority.Issue(t, time.Now().Add(time.Hour))
@@ -178,7 +178,7 @@ func answeringAt(t *testing.T, network, address string, answer func(net.Conn)) s
 	return listener.Addr().String()
 }
 
-func TestWhoIsAliveAnswers(t *testing.T) {
+func TestAnyAnswerMeansAlive(t *testing.T) {
 	silent := func(conn net.Conn) { _, _ = bufio.NewReader(conn).ReadString(0) }
 	full := func(conn net.Conn) { _, _ = fmt.Fprint(conn, "ERROR Too many open connections\r\n") }
 	volume := agenttesting.NewVolume(t, agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)))
@@ -235,7 +235,7 @@ func TestAnswersThatAreNotMemcachedsAreErrors(t *testing.T) {
 	}
 }
 
-func TestAFullMemcachedTurnsTheAgentAwayAndIsAlive(t *testing.T) {
+func TestAMemcachedWithNoConnectionLeftIsAlive(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		volume := agenttesting.NewVolume(t, agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)))
 		for says, d := range map[string]*memcached.Dialer{
@@ -260,7 +260,7 @@ func TestAFullMemcachedTurnsTheAgentAwayAndIsAlive(t *testing.T) {
 	})
 }
 
-func TestNoHandshakeIsBesideWhatWantsQuiet(t *testing.T) {
+func TestNoHandshakeRunsDuringQuiet(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		volume := agenttesting.NewVolume(t, agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)))
 		server := run.Start(t, volume.TLS()...)

@@ -5,11 +5,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/memcached"
@@ -18,8 +19,8 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
-// story is a memcached, and a loop that looks after its memory.
-type story struct {
+// setup is a memcached, and a loop that checks its memory.
+type setup struct {
 	server *agenttesting.Server
 	dialer *memcached.Dialer
 	loop   *memory.Loop
@@ -27,18 +28,18 @@ type story struct {
 	log    *testkit.Log
 }
 
-func tell(t *testing.T, run agenttesting.Runner, arguments ...string) *story {
+func start(t *testing.T, run agenttesting.Runner, arguments ...string) *setup {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cache-memory")
-	s := &story{server: run.Start(t, arguments...), file: file, log: testkit.NewLog(t)}
+	s := &setup{server: run.Start(t, arguments...), file: file, log: testkit.NewLog(t)}
 	s.dialer = memcached.NewDialer(s.server.Address, &api.Certificates{}, &api.Users{})
 	s.loop = &memory.Loop{File: s.file, Dialer: s.dialer, Interval: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(s.log, nil))}
 	agenttesting.Background(t, s.loop.Run)
 	return s
 }
 
-// ask writes the file in one step.
-func (s *story) ask(t *testing.T, content string) {
+// write replaces the file atomically.
+func (s *setup) write(t *testing.T, content string) {
 	t.Helper()
 	if err := os.WriteFile(s.file+".new", []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func (s *story) ask(t *testing.T, content string) {
 	}
 }
 
-func (s *story) dial(t *testing.T) *memcached.Conn {
+func (s *setup) dial(t *testing.T) *memcached.Conn {
 	t.Helper()
 	conn, err := s.dialer.Dial(t.Context())
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *story) dial(t *testing.T) *memcached.Conn {
 	return conn
 }
 
-func (s *story) stat(t *testing.T, topic, name string) int64 {
+func (s *setup) stat(t *testing.T, topic, name string) int64 {
 	t.Helper()
 	conn := s.dial(t)
 	defer conn.Close()
@@ -73,8 +74,8 @@ func (s *story) stat(t *testing.T, topic, name string) int64 {
 	return value
 }
 
-// has waits until memcached's limit is as many MiB, and nothing is reported.
-func (s *story) has(t *testing.T, mebibytes int64) {
+// awaitMemory waits until memcached holds that much memory, in MiB, and no problem is reported.
+func (s *setup) awaitMemory(t *testing.T, mebibytes int64) {
 	t.Helper()
 	agenttesting.Await(t, fmt.Sprintf("memcached has %d MiB", mebibytes), func() error {
 		conn := s.dial(t)
@@ -98,8 +99,8 @@ func (s *story) has(t *testing.T, mebibytes int64) {
 	})
 }
 
-// stuck waits until the loop reports a problem.
-func (s *story) stuck(t *testing.T, says string) {
+// awaitProblem waits until the loop reports a problem.
+func (s *setup) awaitProblem(t *testing.T, says string) {
 	t.Helper()
 	agenttesting.Await(t, "a problem is reported", func() error {
 		if problem := s.loop.Problem(); !strings.Contains(problem, says) {
@@ -109,11 +110,11 @@ func (s *story) stuck(t *testing.T, says string) {
 	})
 }
 
-// looks waits until the loop has looked again, some times.
-func (s *story) looks(t *testing.T, times int64) {
+// awaitChecks waits until the loop has checked again, that many times.
+func (s *setup) awaitChecks(t *testing.T, times int64) {
 	t.Helper()
 	before, own := s.stat(t, "", "total_connections"), int64(0)
-	agenttesting.Await(t, "the loop has looked", func() error {
+	agenttesting.Await(t, "the loop has checked", func() error {
 		own++
 		if seen := s.stat(t, "", "total_connections") - before - own; seen < times {
 			return fmt.Errorf("%d times", seen)
@@ -122,25 +123,25 @@ func (s *story) looks(t *testing.T, times int64) {
 	})
 }
 
-func TestMemcachedHasWhatTheFileAsksFor(t *testing.T) {
+func TestMemcachedGetsTheMemoryOfTheFile(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run, "-m", "64")
-		s.ask(t, "100\n")
-		s.has(t, 100)
-		s.ask(t, "32")
-		s.has(t, 32)
-		s.ask(t, "")
-		s.has(t, 32)
+		s := start(t, run, "-m", "64")
+		s.write(t, "100\n")
+		s.awaitMemory(t, 100)
+		s.write(t, "32")
+		s.awaitMemory(t, 32)
+		s.write(t, "")
+		s.awaitMemory(t, 32)
 		s.server.Stop(syscall.SIGTERM)
-		s.ask(t, "48")
+		s.write(t, "48")
 		s.server.Restart(t)
-		s.has(t, 48)
+		s.awaitMemory(t, 48)
 		if err := os.Remove(s.file); err != nil {
 			t.Fatal(err)
 		}
 		s.server.Stop(syscall.SIGTERM)
 		s.server.Restart(t)
-		s.has(t, 64)
+		s.awaitMemory(t, 64)
 		if lines := s.log.Count("was changed"); lines != 3 {
 			t.Errorf("%d lines about 3 changes", lines)
 		}
@@ -150,25 +151,25 @@ func TestMemcachedHasWhatTheFileAsksFor(t *testing.T) {
 	})
 }
 
-// Only then may the limit of the container follow.
-func TestAFullMemcachedGivesBackWhatItHasBeyondItsLimit(t *testing.T) {
+// Only then may the limit of the container be lowered.
+func TestAFullMemcachedReleasesMemoryAboveItsLimit(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		run.Environment = []string{"MALLOC_MMAP_THRESHOLD_=524288"} // As a pod needs it.
-		s := tell(t, run, "-m", "64")
-		for range 2 { // The second time is the one that glibc is bad at.
-			s.ask(t, "64")
-			s.has(t, 64)
+		run.Environment = []string{"MALLOC_MMAP_THRESHOLD_=524288"} // As in a pod.
+		s := start(t, run, "-m", "64")
+		for range 2 { // glibc fails to return memory the second time.
+			s.write(t, "64")
+			s.awaitMemory(t, 64)
 			s.fill(t, 70_000, 1000)
 			s.fill(t, 100, 100_000)
 			if taken := s.stat(t, "slabs", "total_malloced") >> 20; taken < 64 {
 				t.Fatalf("memcached is not full: %d MiB", taken)
 			}
-			s.ask(t, "16")
-			s.has(t, 16)
+			s.write(t, "16")
+			s.awaitMemory(t, 16)
 			if taken := s.stat(t, "slabs", "total_malloced") >> 20; taken > 16+39 {
-				t.Errorf("memcached keeps %d MiB", taken)
+				t.Errorf("memcached has %d MiB", taken)
 			}
-			agenttesting.Await(t, "the system has the memory", func() error {
+			agenttesting.Await(t, "the memory is returned to the system", func() error {
 				if resident := s.resident(t); resident > 40 {
 					return fmt.Errorf("%d MiB are resident", resident)
 				}
@@ -181,7 +182,7 @@ func TestAFullMemcachedGivesBackWhatItHasBeyondItsLimit(t *testing.T) {
 	})
 }
 
-func (s *story) fill(t *testing.T, items, bytes int) {
+func (s *setup) fill(t *testing.T, items, bytes int) {
 	t.Helper()
 	conn := s.dial(t)
 	value := strings.Repeat("v", bytes)
@@ -196,22 +197,22 @@ func (s *story) fill(t *testing.T, items, bytes int) {
 }
 
 // resident returns how much memory memcached has, in MiB.
-func (s *story) resident(t *testing.T) int64 {
+func (s *setup) resident(t *testing.T) int {
 	t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.server.PID()))
+	process, err := procfs.NewProc(s.server.PID())
 	if err != nil {
 		t.Skip("no /proc: ", err)
 	}
-	pages, err := strconv.ParseInt(strings.Fields(string(data))[1], 10, 64)
+	stat, err := process.Stat()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pages * int64(os.Getpagesize()) >> 20
+	return stat.ResidentMemory() >> 20
 }
 
-func TestAMistakeInTheFileChangesNothing(t *testing.T) {
+func TestAnInvalidFileChangesNothing(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run, "-m", "64")
+		s := start(t, run, "-m", "64")
 		for content, says := range map[string]string{
 			"7":                   "takes no less than 8: write 8 or more",
 			"-1":                  "takes no less than 8",
@@ -219,28 +220,28 @@ func TestAMistakeInTheFileChangesNothing(t *testing.T) {
 			"2000000000":          "megabytes not bytes",
 			"9999999999999999999": "write a whole number of MiB",
 		} {
-			s.ask(t, content)
-			s.stuck(t, says)
+			s.write(t, content)
+			s.awaitProblem(t, says)
 		}
 		if limit := s.stat(t, "", "limit_maxbytes") >> 20; limit != 64 {
 			t.Errorf("memcached has %d MiB", limit)
 		}
-		s.ask(t, "80")
-		s.has(t, 80)
+		s.write(t, "80")
+		s.awaitMemory(t, 80)
 	})
 }
 
-func TestAMemcachedWithAMemoryFileSaysSoOnce(t *testing.T) {
+func TestARefusalIsReportedOnce(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run, "-m", "64", "-e", filepath.Join(t.TempDir(), "memory"))
-		s.ask(t, "100")
-		s.stuck(t, "memcached cannot have 100 MiB while it runs, which -e and -L rule out: restart it with that -m")
-		s.looks(t, 3)
-		s.ask(t, "101")
-		s.stuck(t, "101 MiB")
-		s.looks(t, 3)
-		s.ask(t, "64")
-		s.has(t, 64)
+		s := start(t, run, "-m", "64", "-e", filepath.Join(t.TempDir(), "memory"))
+		s.write(t, "100")
+		s.awaitProblem(t, "memcached cannot have 100 MiB while it runs, which -e and -L rule out: restart it with that -m")
+		s.awaitChecks(t, 3)
+		s.write(t, "101")
+		s.awaitProblem(t, "101 MiB")
+		s.awaitChecks(t, 3)
+		s.write(t, "64")
+		s.awaitMemory(t, 64)
 		if lines := s.log.Count("level=ERROR"); lines != 2 {
 			t.Errorf("%d lines about 2 failures", lines)
 		}

@@ -10,8 +10,11 @@ import (
 // mebibyte is also the size of a page.
 const mebibyte = 1 << 20
 
-// Held returns how much memory items may take, in MiB, by memcached's general statistics and those of "slabs": its limit,
-// or, once that was lowered, what it has not given back yet.
+// limitName is the statistic with memcached's limit of the memory for items, in bytes.
+const limitName = "limit_maxbytes"
+
+// Held returns how much memory items may take, in MiB, from memcached's general statistics and those of "slabs": its limit, or
+// more while memcached has not released all memory above a lowered limit.
 func Held(general, slabs memcached.Stats) (int64, error) {
 	limit, err := general.Int(limitName)
 	if err != nil {
@@ -24,9 +27,6 @@ func Held(general, slabs memcached.Stats) (int64, error) {
 	return max(limit/mebibyte, taken.held()), nil
 }
 
-// limitName is the statistic that is memcached's limit of the memory for items, in bytes.
-const limitName = "limit_maxbytes"
-
 // currentLimit asks memcached for its limit, in bytes.
 func currentLimit(ctx context.Context, conn *memcached.Conn) (int64, error) {
 	stats, err := conn.Stats(ctx, "")
@@ -38,15 +38,12 @@ func currentLimit(ctx context.Context, conn *memcached.Conn) (int64, error) {
 
 // pages are those that slab classes have taken.
 type pages struct {
-	// spare are those beyond the first of each class.
-	spare int64
-
-	// largest is the class that has most, and most its number of pages.
-	largest string
-	most    int64
+	spare   int64  // Those beyond the first of each class.
+	largest string // The class that has most.
+	most    int64  // The number of its pages.
 }
 
-// count returns what the statistics of "slabs" say.
+// count counts pages in the statistics of "slabs".
 func count(slabs memcached.Stats) (pages, error) {
 	var p pages
 	for name := range slabs {
@@ -66,7 +63,7 @@ func count(slabs memcached.Stats) (pages, error) {
 	return p, nil
 }
 
-// held returns the least limit, in MiB, under which memcached could have taken these pages.
+// held returns the lowest limit, in MiB, under which memcached could have taken these pages.
 func (p pages) held() int64 {
 	return p.spare + 1
 }

@@ -15,28 +15,29 @@ import (
 	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
-// dialTimeout is how long a client waits for the connection to memcached.
+// dialTimeout is how long connecting to memcached may take. It may have to wait for a reload of certificates.
 const dialTimeout = 3 * time.Second
 
-// Bridge passes bytes between clients of its socket and memcached.
+// Bridge is a Unix socket on which memcached needs neither TLS nor a password, and which only this process's user can reach. It
+// is for the exporter, which cannot log in. The exporter makes a connection at each scrape (memcached_exporter 0.14.3) and
+// leaves it to the garbage collector, so the bridge is open only during a scrape, and then closes the connections.
 type Bridge struct {
-	listener net.Listener
+	listener *net.UnixListener
 	dialer   *memcached.Dialer
 	logger   *slog.Logger
-
-	lent  sync.Mutex // While somebody uses the bridge.
-	mutex sync.Mutex // Of what follows.
-	ends  map[net.Conn]context.CancelFunc
+	scrape   sync.Mutex // One at a time.
+	closed   context.Context
+	cancel   context.CancelFunc
 }
 
-// Listen opens the socket in directory, which should be private to this process's user. It has no client before Serve.
-func Listen(directory string, dialer *memcached.Dialer, logger *slog.Logger) (*Bridge, error) {
+// NewBridge creates the socket in directory, which should be private to this process's user.
+func NewBridge(directory string, dialer *memcached.Dialer, logger *slog.Logger) (*Bridge, error) {
 	path := filepath.Join(directory, "memcached.sock")
-	// One that an agent left behind when it was killed would be in the way.
+	// An agent that was killed leaves its socket behind.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket: %w", err)
 	}
-	listener, err := net.Listen("unix", path)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("open a socket for the metrics; is the directory writable, and its path below 90 bytes? %w", err)
 	}
@@ -44,7 +45,9 @@ func Listen(directory string, dialer *memcached.Dialer, logger *slog.Logger) (*B
 		_ = listener.Close()
 		return nil, fmt.Errorf("protect the socket: %w", err)
 	}
-	return &Bridge{listener: listener, dialer: dialer, logger: logger, ends: map[net.Conn]context.CancelFunc{}}, nil
+	b := &Bridge{listener: listener, dialer: dialer, logger: logger}
+	b.closed, b.cancel = context.WithCancel(context.Background())
+	return b, nil
 }
 
 // Address is the path of the socket.
@@ -52,61 +55,40 @@ func (b *Bridge) Address() string {
 	return b.listener.Addr().String()
 }
 
-// Lend calls use, whose connections are the only ones meanwhile, and then closes those that it left open: each of them is
-// one that memcached's clients lack.
-func (b *Bridge) Lend(use func()) {
-	b.lent.Lock()
-	defer b.lent.Unlock()
-	defer b.hangUp()
+// Close removes the socket and closes all connections.
+func (b *Bridge) Close() {
+	b.cancel()
+	_ = b.listener.Close()
+}
+
+// Serve serves clients of the socket while use runs, and then closes the connections that they left open: each is one that
+// memcached's own clients lack.
+func (b *Bridge) Serve(use func()) {
+	b.scrape.Lock()
+	defer b.scrape.Unlock()
+	ctx, cancel := context.WithCancel(b.closed)
+	var clients sync.WaitGroup
+	defer func() {
+		cancel()
+		_ = b.listener.SetDeadline(time.Unix(1, 0)) // Ends Accept.
+		clients.Wait()
+	}()
+	_ = b.listener.SetDeadline(time.Time{}) // A closed listener fails in Accept.
+	clients.Go(func() {
+		for {
+			client, err := b.listener.Accept()
+			if err != nil {
+				return
+			}
+			clients.Go(func() { b.pass(ctx, client) })
+		}
+	})
 	use()
 }
 
-// hangUp ends all connections.
-func (b *Bridge) hangUp() {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	for _, end := range b.ends {
-		end()
-	}
-}
-
-// keep notes how to end the connection of a client, until what it returns is called.
-func (b *Bridge) keep(client net.Conn, end context.CancelFunc) (forget func()) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	b.ends[client] = end
-	return func() {
-		b.mutex.Lock()
-		defer b.mutex.Unlock()
-		delete(b.ends, client)
-	}
-}
-
-// Serve serves until ctx ends. Then it removes the socket, and closes the connections before it returns.
-func (b *Bridge) Serve(ctx context.Context) error {
-	var clients sync.WaitGroup
-	defer clients.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	context.AfterFunc(ctx, func() { _ = b.listener.Close() })
-	for {
-		client, err := b.listener.Accept()
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return fmt.Errorf("accept on the socket for the metrics: %w", err)
-		}
-		clients.Go(func() { b.pass(ctx, client) })
-	}
-}
-
-// pass serves one client until one of the sides is done.
+// pass passes bytes between one client and memcached until one of them closes its connection, or ctx ends.
 func (b *Bridge) pass(ctx context.Context, client net.Conn) {
 	defer client.Close()
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	defer b.keep(client, end)()
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	server, err := b.dialer.Dial(dialing)
 	cancel()
@@ -116,15 +98,14 @@ func (b *Bridge) pass(ctx context.Context, client net.Conn) {
 		}
 		return
 	}
-	both := func() { _, _ = client.Close(), server.Close() }
-	defer both()
-	defer context.AfterFunc(ctx, both)()
+	closeBoth := func() { _, _ = client.Close(), server.Close() }
+	defer context.AfterFunc(ctx, closeBoth)()
 	var answers sync.WaitGroup
 	answers.Go(func() {
-		defer both()
-		_, _ = io.Copy(client, server) // It ends because a side hung up.
+		defer closeBoth()
+		_, _ = io.Copy(client, server) // It ends with an error if a side closes its connection.
 	})
 	_, _ = io.Copy(server.Conn, client)
-	both()
+	closeBoth()
 	answers.Wait()
 }

@@ -21,27 +21,15 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
-// serve runs a bridge to what listens at address until stop is called, which waits for its end.
-func serve(t *testing.T, dialer *memcached.Dialer) (address string, stop func()) {
+// serve runs a bridge until stop is called, which waits for its end.
+func serve(t *testing.T, dialer *memcached.Dialer) (bridge *metrics.Bridge, stop func()) {
 	t.Helper()
-	b, err := metrics.Listen(t.TempDir(), dialer, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	bridge, err := metrics.NewBridge(t.TempDir(), dialer, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- b.Serve(ctx) }()
-	return b.Address(), func() {
-		cancel()
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-time.After(10 * time.Second):
-			t.Error("the bridge does not end")
-		}
-	}
+	t.Cleanup(bridge.Close)
+	return bridge, agenttesting.Background(t, func(ctx context.Context) { bridge.Serve(func() { <-ctx.Done() }) })
 }
 
 func TestClientsNeedNeitherTLSNorAPassword(t *testing.T) {
@@ -58,8 +46,8 @@ func TestClientsNeedNeitherTLSNorAPassword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		address, stop := serve(t, memcached.NewDialer(server.Address, certificates, users))
-		client, err := net.Dial("unix", address)
+		bridge, stop := serve(t, memcached.NewDialer(server.Address, certificates, users))
+		client, err := net.Dial("unix", bridge.Address())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,24 +65,24 @@ func TestClientsNeedNeitherTLSNorAPassword(t *testing.T) {
 				t.Errorf("%q is answered %q, %v", exchange[0], answer, err)
 			}
 		}
-		info, err := os.Stat(address)
+		info, err := os.Stat(bridge.Address())
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("the socket is open to others: %v, %v", info, err)
 		}
 		stop()
 		if _, err := io.Copy(io.Discard, client); err != nil {
-			t.Errorf("the client is not hung up on: %v", err)
+			t.Errorf("the connection of the client stays open: %v", err)
 		}
-		if _, err := os.Stat(address); !errors.Is(err, os.ErrNotExist) {
+		bridge.Close()
+		if _, err := os.Stat(bridge.Address()); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the socket stays: %v", err)
 		}
 	})
 }
 
-func TestAClientOfNobodyIsHungUpOn(t *testing.T) {
-	address, stop := serve(t, memcached.NewDialer(testkit.FreeAddress(t), &api.Certificates{}, &api.Users{}))
-	defer stop()
-	client, err := net.Dial("unix", address)
+func TestTheConnectionIsClosedIfMemcachedIsNotReached(t *testing.T) {
+	bridge, _ := serve(t, memcached.NewDialer(testkit.FreeAddress(t), &api.Certificates{}, &api.Users{}))
+	client, err := net.Dial("unix", bridge.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,16 +92,16 @@ func TestAClientOfNobodyIsHungUpOn(t *testing.T) {
 	}
 }
 
-func TestASocketThatWasLeftBehindIsReplaced(t *testing.T) {
+func TestAnOldSocketIsReplaced(t *testing.T) {
 	directory := t.TempDir()
 	if err := os.WriteFile(filepath.Join(directory, "memcached.sock"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := metrics.Listen(directory, nil, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := metrics.NewBridge(directory, nil, slog.New(slog.DiscardHandler)); err != nil {
 		t.Error(err)
 	}
-	_, err := metrics.Listen(filepath.Join(directory, strings.Repeat("long", 40)), nil, slog.New(slog.DiscardHandler))
+	_, err := metrics.NewBridge(filepath.Join(directory, strings.Repeat("long", 40)), nil, slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "is the directory writable") {
-		t.Errorf("a directory that cannot be: %v", err)
+		t.Errorf("a path that is too long: %v", err)
 	}
 }

@@ -10,28 +10,27 @@ import (
 
 	"github.com/bradfitz/gomemcache/memcache"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
 const (
-	// keyPrefix keeps our item apart from those of applications.
-	keyPrefix = "memcached-operator/canary/"
+	// canaryPrefix keeps the canary's item apart from those of applications.
+	canaryPrefix = "memcached-operator/canary/"
 
-	// longestName keeps keys below memcached's 250 bytes.
-	longestName = 200
+	// maxCanaryName keeps keys below memcached's 250 bytes.
+	maxCanaryName = 200
 
-	// lifetime is after how many seconds memcached forgets the item of an agent that is gone.
-	lifetime = 60
+	// canaryLifetime is after how many seconds memcached forgets the item of an agent that is gone.
+	canaryLifetime = 60
 
-	// timeout is how long each of the two operations may take.
-	timeout = time.Second
+	// canaryTimeout is how long each of the two operations may take.
+	canaryTimeout = time.Second
 )
 
-// buckets are in seconds. Memcached beside us answers in tens of microseconds; what is above the last one is an error.
-var buckets = []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}
-
-// Canary stores and reads one item.
+// Canary measures what a client of memcached experiences: it stores one small item and reads it back, over a connection that
+// stays open as a client's does.
 type Canary struct {
 	client   *memcache.Client
 	key      string
@@ -42,25 +41,24 @@ type Canary struct {
 
 // NewCanary returns a Canary whose key ends in name, which is the pod's: through a proxy, canaries of several pods would
 // otherwise read each other's items.
-func NewCanary(dialer *memcached.Dialer, name string, registerer prometheus.Registerer) (*Canary, error) {
-	if len(name) > longestName {
-		name = name[len(name)-longestName:]
-	}
+func NewCanary(dialer *memcached.Dialer, name string, registerer prometheus.Registerer) *Canary {
+	metrics := promauto.With(registerer)
 	c := &Canary{
-		client: memcache.NewFromSelector(one{}),
-		key:    keyPrefix + name,
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "memcached_agent_canary_duration_seconds",
-			Help:    "How long memcached took to store (operation set) and return (get) one small item. Failures are not in it.",
-			Buckets: buckets,
+		client: memcache.New("/"), // DialContext ignores the address.
+		key:    canaryPrefix + name[max(0, len(name)-maxCanaryName):],
+		duration: metrics.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "memcached_agent_canary_duration_seconds",
+			Help: "How long memcached took to store (operation set) and return (get) one small item. Failures are not in it.",
+			// A memcached in the same pod answers in tens of microseconds; what takes longer than the last bucket is an error.
+			Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1},
 		}, []string{"operation"}),
-		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+		errors: metrics.NewCounterVec(prometheus.CounterOpts{
 			Name: "memcached_agent_canary_errors_total",
 			Help: "Times that memcached could not be connected to, or had hung up (operation connect), " +
 				"or did not store (set) or not return (get) the small item within a second.",
 		}, []string{"operation"}),
 	}
-	c.client.Timeout = timeout
+	c.client.Timeout = canaryTimeout
 	c.client.MaxIdleConns = 1
 	c.client.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		// The client allows no more than its timeout.
@@ -68,26 +66,21 @@ func NewCanary(dialer *memcached.Dialer, name string, registerer prometheus.Regi
 		defer cancel()
 		return dialer.Dial(ctx)
 	}
-	for _, collector := range []prometheus.Collector{c.duration, c.errors} {
-		if err := registerer.Register(collector); err != nil {
-			return nil, fmt.Errorf("register the canary's metrics: %w", err)
-		}
-	}
-	for _, operation := range []string{"connect", "set", "get"} { // So that an alert on them sees the first one, too.
+	for _, operation := range []string{"connect", "set", "get"} { // So that an alert sees the first error as an increase.
 		c.errors.WithLabelValues(operation)
 	}
-	return c, nil
+	return c
 }
 
-// Sing does one round. Its error is already counted.
-func (c *Canary) Sing() error {
-	// Connecting, with TLS and a login, takes a hundred times as long as what is measured.
+// Measure stores and reads the item once. Its error has been counted.
+func (c *Canary) Measure() error {
+	// Connecting, with TLS and a login, takes a hundred times as long as the operations that are measured.
 	if err := c.client.Ping(); err != nil {
 		return c.count("connect", err)
 	}
 	value := rand.Text()
 	err := c.measure("set", func() error {
-		return c.client.Set(&memcache.Item{Key: c.key, Value: []byte(value), Expiration: lifetime})
+		return c.client.Set(&memcache.Item{Key: c.key, Value: []byte(value), Expiration: canaryLifetime})
 	})
 	if err != nil {
 		return err
@@ -109,7 +102,7 @@ func (c *Canary) Hits() int64 {
 	return c.hits.Load()
 }
 
-// Close hangs up.
+// Close closes the connection.
 func (c *Canary) Close() error {
 	return c.client.Close()
 }
@@ -126,27 +119,4 @@ func (c *Canary) measure(operation string, do func() error) error {
 func (c *Canary) count(operation string, err error) error {
 	c.errors.WithLabelValues(operation).Inc()
 	return fmt.Errorf("canary %s: %w", operation, err)
-}
-
-// one stands for the one memcached that the dialer knows.
-type one struct{}
-
-// PickServer implements memcache.ServerSelector.
-func (one) PickServer(string) (net.Addr, error) {
-	return one{}, nil
-}
-
-// Each implements memcache.ServerSelector.
-func (one) Each(do func(net.Addr) error) error {
-	return do(one{})
-}
-
-// Network implements net.Addr.
-func (one) Network() string {
-	return "memcached"
-}
-
-// String implements net.Addr.
-func (one) String() string {
-	return "memcached"
 }

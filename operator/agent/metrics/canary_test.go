@@ -37,23 +37,20 @@ func TestTheCanaryMeasuresAndCounts(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		server := run.Start(t)
 		registry := prometheus.NewRegistry()
-		bird, err := metrics.NewCanary(dialer(t, server.Address), strings.Repeat("a-very-long-name", 20), registry)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer bird.Close()
+		canary := metrics.NewCanary(dialer(t, server.Address), strings.Repeat("a-very-long-name", 20), registry)
+		defer canary.Close()
 		expect(t, registry, `memcached_agent_canary_errors_total{operation="set"} 0`, `memcached_agent_canary_errors_total{operation="get"} 0`)
 		for range 3 {
-			if err := bird.Sing(); err != nil {
+			if err := canary.Measure(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if hits := bird.Hits(); hits != 3 {
+		if hits := canary.Hits(); hits != 3 {
 			t.Errorf("%d hits are the canary's, want 3", hits)
 		}
 		server.Stop(syscall.SIGTERM)
-		if err := bird.Sing(); err == nil {
-			t.Error("sings without memcached")
+		if err := canary.Measure(); err == nil {
+			t.Error("it measures without memcached")
 		}
 		expect(t, registry,
 			`memcached_agent_canary_duration_seconds_count{operation="set"} 3`,
@@ -62,8 +59,8 @@ func TestTheCanaryMeasuresAndCounts(t *testing.T) {
 			`memcached_agent_canary_errors_total{operation="set"} 0`,
 			`memcached_agent_canary_errors_total{operation="get"} 0`)
 		server.Restart(t)
-		if err := bird.Sing(); err != nil {
-			t.Errorf("does not sing again: %v", err)
+		if err := canary.Measure(); err != nil {
+			t.Errorf("it does not measure again: %v", err)
 		}
 	})
 }
@@ -91,12 +88,9 @@ func TestAValueThatWasNotStoredIsAnError(t *testing.T) {
 		}
 	}()
 	registry := prometheus.NewRegistry()
-	bird, err := metrics.NewCanary(dialer(t, listener.Addr().String()), "pod", registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bird.Close()
-	if err := bird.Sing(); err == nil || !strings.Contains(err.Error(), "another value") {
+	canary := metrics.NewCanary(dialer(t, listener.Addr().String()), "pod", registry)
+	defer canary.Close()
+	if err := canary.Measure(); err == nil || !strings.Contains(err.Error(), "another value") {
 		t.Errorf("the error is %v", err)
 	}
 	expect(t, registry, `memcached_agent_canary_errors_total{operation="get"} 1`)

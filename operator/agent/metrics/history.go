@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// record is what the file holds.
+// record is the content of the file.
 type record struct {
-	Last     *Sample `json:"last,omitempty"`
+	Last     *sample `json:"last,omitempty"`
 	Warm     int64   `json:"warm"`
 	Cold     int64   `json:"cold"`
 	Before   int64   `json:"before"`
@@ -25,30 +25,40 @@ type record struct {
 
 // Start is a start of memcached.
 type Start struct {
-	// Warm says whether items of before were there.
-	Warm bool
-
-	// Before is how many items memcached held when it was last looked at before the start, 0 if it never was.
-	Before int64
-
-	// Restored is how many items of before were there when it was first looked at after the start.
-	Restored int64
-
-	// At is when memcached started, in whole seconds, or when it was first looked at after the start, if it does not tell.
-	At time.Time
+	Warm     bool      // Whether memcached had items from before.
+	Before   int64     // How many items it had at the last check before the start, 0 if there was none.
+	Restored int64     // How many items from before it had at the first check after the start.
+	At       time.Time // When it started, in whole seconds, or the first check after the start, if memcached does not tell.
 }
 
-// History remembers memcached's starts in a file, so that they outlive the agent. It is a prometheus.Collector.
+// History finds out how memcached was started: warm, with items from before, or cold, without any. memcached does not report
+// it, so the history compares samples of its statistics. It keeps the result in a file, so that it outlives the agent. It is a
+// prometheus.Collector.
+//
+// What can be known, and what cannot (seen with 1.6.18 and 1.6.45):
+//
+//   - A memcached that restored items counts them in total_items, but counts no store for each: total_items minus the stores is
+//     the number of restored items. It is exact right after the start, and a lower bound later, because stores that failed
+//     count as well. One thing distorts it: items that the meta get command creates (mg with the flag N) count as restored, if
+//     memcached was started with a memory file.
+//   - Without a memory file (-e), every start is cold.
+//   - A warm start of a memcached that had no items looks like a cold one, and counts as one: no item was kept.
+//   - uptime goes on across a warm start, and in a process namespace of its own memcached always has the ID 1. So a start
+//     shows as another process ID, less processor time, or less uptime than before. "stats reset" changes none of them. A warm
+//     start of a memcached that had hardly done anything, in a process namespace of its own, is missed.
+//   - memcached does not tell when a warm start was: uptime goes on. Its time is that of the first check after it.
+//   - Two starts between two checks count as one.
+//   - The number of items before the start is that of the last check, not of the moment when memcached stopped.
 type History struct {
-	path    string
-	looking sync.Mutex // Samples have to be compared in the order in which they were taken.
+	path     string
+	checking sync.Mutex // Samples have to be compared in the order in which they were taken.
 
 	mutex  sync.Mutex
 	record record
 }
 
-// OpenHistory reads the history in directory, which is empty at first. A file that cannot be read as a history is replaced by an
-// empty one, and the error says so: the History is usable all the same.
+// OpenHistory reads the history in directory, which is empty at first. A file that is no history is replaced by an empty one,
+// and the error says so: the History is usable nevertheless.
 func OpenHistory(directory string) (*History, error) {
 	h := &History{path: filepath.Join(directory, "starts.json")}
 	data, err := os.ReadFile(h.path)
@@ -65,20 +75,20 @@ func OpenHistory(directory string) (*History, error) {
 	return h, nil
 }
 
-// Look looks at memcached. It returns the start that it sees, or nil. If it is the file that cannot be written, there can
-// be a start and an error, and the start counts until the agent ends.
-func (h *History) Look(ctx context.Context, source Source) (*Start, error) {
-	h.looking.Lock()
-	defer h.looking.Unlock()
-	sample, err := Take(ctx, source)
+// Check takes a sample. It returns the start that the sample shows, or nil. It can return a start and an error if the file
+// cannot be written: the start then counts until the agent ends.
+func (h *History) Check(ctx context.Context, source Source) (*Start, error) {
+	h.checking.Lock()
+	defer h.checking.Unlock()
+	s, err := take(ctx, source)
 	if err != nil {
 		return nil, err
 	}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	var start *Start
-	if h.record.Last == nil || sample.After(*h.record.Last) {
-		start = begun(sample, h.record.Last)
+	if h.record.Last == nil || s.after(*h.record.Last) {
+		start = startBetween(h.record.Last, s)
 		if start.Warm {
 			h.record.Warm++
 		} else {
@@ -86,26 +96,26 @@ func (h *History) Look(ctx context.Context, source Source) (*Start, error) {
 		}
 		h.record.Before, h.record.Restored, h.record.Since = start.Before, start.Restored, start.At.Unix()
 	}
-	h.record.Last = &sample
+	h.record.Last = &s
 	return start, h.write()
 }
 
-// begun returns the start between two samples; last is nil if there is no earlier one.
-func begun(sample Sample, last *Sample) *Start {
-	start := &Start{Warm: sample.Restored > 0, Restored: sample.Restored}
-	at := sample.Time - sample.Uptime
+// startBetween returns the start between two samples; the first is nil if there is none.
+func startBetween(last *sample, s sample) *Start {
+	start := &Start{Warm: s.Restored > 0, Restored: s.Restored}
+	at := s.Time - s.Uptime
 	if last != nil {
 		start.Before = last.Items
 	}
-	// The uptime goes on across a start that found a file, so it may reach back to before the last look.
+	// The uptime goes on across a start with a memory file, so it may reach back to before the last sample.
 	if start.Warm || last != nil && at < last.Time {
-		at = sample.Time
+		at = s.Time
 	}
 	start.At = time.Unix(at, 0)
 	return start
 }
 
-// Last returns the last start that was seen, false before the first look.
+// Last returns the last start, false before the first check.
 func (h *History) Last() (Start, bool) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -113,16 +123,16 @@ func (h *History) Last() (Start, bool) {
 	return Start{Warm: r.Restored > 0, Before: r.Before, Restored: r.Restored, At: time.Unix(r.Since, 0)}, r.Last != nil
 }
 
-// write replaces the file in one step.
+// write replaces the file atomically.
 func (h *History) write() error {
 	data, err := json.Marshal(h.record)
+	if err == nil {
+		err = os.WriteFile(h.path+".new", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(h.path+".new", h.path)
+	}
 	if err != nil {
-		return fmt.Errorf("encode memcached's starts: %w", err)
-	}
-	if err := os.WriteFile(h.path+".new", data, 0o600); err != nil {
-		return fmt.Errorf("remember memcached's starts: %w", err)
-	}
-	if err := os.Rename(h.path+".new", h.path); err != nil {
 		return fmt.Errorf("remember memcached's starts: %w", err)
 	}
 	return nil
@@ -139,12 +149,10 @@ var (
 
 // Describe implements prometheus.Collector.
 func (h *History) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, description := range []*prometheus.Desc{startsTotal, itemsBefore, itemsRestored} {
-		descriptions <- description
-	}
+	prometheus.DescribeByCollect(h, descriptions)
 }
 
-// Collect implements prometheus.Collector. Nothing is known, and so nothing shown, before the first look.
+// Collect implements prometheus.Collector. Before the first check there are no metrics.
 func (h *History) Collect(collected chan<- prometheus.Metric) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

@@ -19,8 +19,8 @@ func TestTheRatioIsThatOfTheLastMinute(t *testing.T) {
 		counts []metrics.Counts
 		want   float64 // Below 0: none.
 	}{
-		"nothing is known": {nil, -1},
-		"one look":         {[]metrics.Counts{at(0, metrics.Counts{Hits: 5, Misses: 5})}, -1},
+		"nothing is known":   {nil, -1},
+		"counts of one time": {[]metrics.Counts{at(0, metrics.Counts{Hits: 5, Misses: 5})}, -1},
 		"three of four": {[]metrics.Counts{
 			at(0, metrics.Counts{Hits: 100, Misses: 900}),
 			at(10, metrics.Counts{Hits: 103, Misses: 901}),
@@ -47,18 +47,18 @@ func TestTheRatioIsThatOfTheLastMinute(t *testing.T) {
 			at(30, metrics.Counts{Misses: 1000, Hits: 1}),
 			at(60, metrics.Counts{Misses: 1001, Hits: 3}),
 		}, .75},
-		"looks that are far apart": {[]metrics.Counts{
+		"counts that are far apart": {[]metrics.Counts{
 			at(0, metrics.Counts{}),
 			at(200, metrics.Counts{Misses: 1000}),
 			at(400, metrics.Counts{Misses: 1000, Hits: 1}),
 		}, 1},
-		"a memcached that was started anew, and counts less": {[]metrics.Counts{
+		"a memcached that was restarted, and counts less": {[]metrics.Counts{
 			at(0, metrics.Counts{Process: 7, Hits: 100}),
 			at(10, metrics.Counts{Process: 7, Hits: 200}),
 			at(20, metrics.Counts{Process: 8, Hits: 10, Misses: 10}),
 			at(30, metrics.Counts{Process: 8, Hits: 11, Misses: 13}),
 		}, .25},
-		"a memcached that was started anew, and counts more": {[]metrics.Counts{
+		"a memcached that was restarted, and counts more": {[]metrics.Counts{
 			at(0, metrics.Counts{Process: 7}),
 			at(10, metrics.Counts{Process: 8, Hits: 10, Misses: 10}),
 		}, -1},

@@ -6,88 +6,63 @@ import (
 	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
-// Sample is what one look at memcached's statistics found. It is stored, so its names in JSON stay.
-type Sample struct {
-	// PID is memcached's process ID, in its own namespace.
-	PID int64 `json:"pid"`
-
-	// Processor is the processor time, in seconds, that memcached has used.
-	Processor float64 `json:"processor"`
-
-	// Time is when the sample was taken, by memcached's clock, in seconds since 1970.
-	Time int64 `json:"time"`
-
-	// Uptime is how many seconds memcached says that it has run.
-	Uptime int64 `json:"uptime"`
-
-	// Items is how many items memcached holds.
-	Items int64 `json:"items"`
-
-	// Restored is how many items were there without having been stored since the start.
-	Restored int64 `json:"restored"`
+// sample is an extract of memcached's statistics at one time. It is part of the file of starts, so its names in JSON stay.
+type sample struct {
+	PID       int64   `json:"pid"`       // In memcached's own namespace.
+	Processor float64 `json:"processor"` // The processor time that memcached has used, in seconds.
+	Time      int64   `json:"time"`      // By memcached's clock, in seconds since 1970.
+	Uptime    int64   `json:"uptime"`    // How many seconds memcached says that it has run.
+	Items     int64   `json:"items"`     // How many items memcached has.
+	Restored  int64   `json:"restored"`  // How many items memcached has got without a store since the start.
 }
 
 // Source is a connection to memcached.
 type Source interface {
-	// Stats returns the statistics of a topic, the general ones for an empty topic.
+	// Stats returns the statistics of a topic, the general ones without a topic.
 	Stats(ctx context.Context, topic string) (memcached.Stats, error)
 }
 
-// stores are the counters of commands that can add to total_items.
-var stores = []string{"cmd_set", "incr_hits", "incr_misses", "decr_hits", "decr_misses"}
-
-// Take takes a sample. It asks twice: while memcached sums up its counters, others go on storing, and only stores that
-// were counted later than the items are sure to include theirs.
-func Take(ctx context.Context, source Source) (Sample, error) {
-	first, err := source.Stats(ctx, "")
-	if err != nil {
-		return Sample{}, err
-	}
-	second, err := source.Stats(ctx, "")
-	if err != nil {
-		return Sample{}, err
-	}
-	settings, err := source.Stats(ctx, "settings")
-	if err != nil {
-		return Sample{}, err
-	}
-	return read(first, second, settings)
-}
-
-func read(first, second, settings memcached.Stats) (Sample, error) {
-	var s Sample
-	for name, field := range map[string]*int64{
-		"pid": &s.PID, "time": &s.Time, "uptime": &s.Uptime, "curr_items": &s.Items, "total_items": &s.Restored,
-	} {
-		var err error
-		if *field, err = first.Int(name); err != nil {
-			return Sample{}, err
+// take takes a sample. It asks twice: clients go on storing while memcached adds up its counters, and only stores that were
+// counted later than the items are sure to include all of the items.
+func take(ctx context.Context, source Source) (sample, error) {
+	var answers [3]memcached.Stats
+	var err error
+	for i, topic := range []string{"", "", "settings"} {
+		if answers[i], err = source.Stats(ctx, topic); err != nil {
+			return sample{}, err
 		}
+	}
+	first, second, settings := answers[0], answers[1], answers[2]
+	var s sample
+	err = first.Ints(map[string]*int64{
+		"pid": &s.PID, "time": &s.Time, "uptime": &s.Uptime, "curr_items": &s.Items, "total_items": &s.Restored,
+	})
+	if err != nil {
+		return sample{}, err
 	}
 	for _, name := range []string{"rusage_user", "rusage_system"} {
 		used, err := first.Float(name)
 		if err != nil {
-			return Sample{}, err
+			return sample{}, err
 		}
 		s.Processor += used
 	}
-	for _, name := range stores {
+	// These commands can add to total_items.
+	for _, name := range []string{"cmd_set", "incr_hits", "incr_misses", "decr_hits", "decr_misses"} {
 		stored, err := second.Int(name)
 		if err != nil {
-			return Sample{}, err
+			return sample{}, err
 		}
 		s.Restored -= stored
 	}
-	if file := settings["memory_file"]; s.Restored < 0 || file == "" || file == noFile {
+	// Without a memory file, memcached keeps no items across a start.
+	if file := settings["memory_file"]; s.Restored < 0 || file == "" || file == "(null)" {
 		s.Restored = 0
 	}
 	return s, nil
 }
 
-// noFile is how memcached says that it keeps no items across a start.
-const noFile = "(null)"
-
-// After reports whether memcached was started anew between the earlier sample and this one.
-func (s Sample) After(earlier Sample) bool {
+// after reports whether memcached was restarted between the earlier sample and this one.
+func (s sample) after(earlier sample) bool {
 	return s.PID != earlier.PID || s.Processor < earlier.Processor || s.Uptime < earlier.Uptime
 }

@@ -32,7 +32,7 @@ func (f fake) Stats(_ context.Context, topic string) (memcached.Stats, error) {
 	return memcached.Stats(f), nil
 }
 
-// statistics returns those of one that has run for a while, with changes in pairs of name and value.
+// statistics returns those of a memcached that has run for a while, with changes in pairs of name and value.
 func statistics(changes ...string) fake {
 	f := fake{
 		"pid": "1", "rusage_user": "4.0", "rusage_system": "2.0", "time": "1000", "uptime": "100", "curr_items": "50", "total_items": "80",
@@ -44,7 +44,7 @@ func statistics(changes ...string) fake {
 	return f
 }
 
-func TestStartsAreSeen(t *testing.T) {
+func TestAStartShowsInTheStatistics(t *testing.T) {
 	for name, test := range map[string]struct {
 		second fake
 		want   *metrics.Start
@@ -65,11 +65,11 @@ func TestStartsAreSeen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			first, err := history.Look(t.Context(), statistics())
+			first, err := history.Check(t.Context(), statistics())
 			if err != nil || first == nil || first.Warm {
-				t.Fatalf("the first look sees %v, %v", first, err)
+				t.Fatalf("the first check finds %v, %v", first, err)
 			}
-			got, err := history.Look(t.Context(), test.second)
+			got, err := history.Check(t.Context(), test.second)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,14 +83,15 @@ func TestStartsAreSeen(t *testing.T) {
 	}
 }
 
-// While memcached sums up, clients go on: items that are counted later than the stores of the same answer were stored.
-func TestStoresUnderWayAreNotRestored(t *testing.T) {
+// While memcached adds up its counters, clients go on storing: items can be counted that are not among the stores of the same
+// answer.
+func TestStoresDuringTheCheckAreNotRestoredItems(t *testing.T) {
 	busy := &busy{}
 	history, err := metrics.OpenHistory(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if start, err := history.Look(t.Context(), busy); err != nil || start.Warm {
+	if start, err := history.Check(t.Context(), busy); err != nil || start.Warm {
 		t.Errorf("the start is %v, %v", start, err)
 	}
 }
@@ -104,35 +105,35 @@ func (b *busy) Stats(ctx context.Context, topic string) (memcached.Stats, error)
 	return statistics("cmd_set", fmt.Sprint(b.stored), "total_items", fmt.Sprint(b.stored+5)).Stats(ctx, topic)
 }
 
-// Several may look at the same time, and who began first may be answered last.
-func TestLooksThatOverlapSeeNoStart(t *testing.T) {
+// Several checks can overlap, and the first to begin can be the last to be answered.
+func TestOverlappingChecksFindNoStart(t *testing.T) {
 	history, err := metrics.OpenHistory(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var seen, looks atomic.Int64
+	var found, answers atomic.Int64
 	var all sync.WaitGroup
-	source := &working{t: &looks}
+	source := &working{t: &answers}
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				start, err := history.Look(t.Context(), source)
+				start, err := history.Check(t.Context(), source)
 				if err != nil {
 					t.Error(err)
 				}
 				if start != nil {
-					seen.Add(1)
+					found.Add(1)
 				}
 			}
 		})
 	}
 	all.Wait()
-	if seen.Load() != 1 {
-		t.Errorf("%d starts are seen of a memcached that goes on", seen.Load())
+	if found.Load() != 1 {
+		t.Errorf("%d starts are found of a memcached that was not restarted", found.Load())
 	}
 }
 
-// working is a memcached that uses processor time with every answer.
+// working is a memcached that uses processor time for every answer.
 type working struct {
 	t *atomic.Int64
 }
@@ -148,7 +149,7 @@ func TestTheHistoryOutlivesTheAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := history.Look(t.Context(), look); err != nil {
+		if _, err := history.Check(t.Context(), look); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +177,7 @@ func shown(t *testing.T, history *metrics.History) []string {
 	return agenttesting.Metrics(t, registry)
 }
 
-func TestABrokenHistoryBeginsAnew(t *testing.T) {
+func TestABrokenHistoryIsReplaced(t *testing.T) {
 	directory := t.TempDir()
 	if err := os.WriteFile(filepath.Join(directory, "starts.json"), []byte(`{"warm": 3, "last"`), 0o600); err != nil {
 		t.Fatal(err)
@@ -186,20 +187,20 @@ func TestABrokenHistoryBeginsAnew(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if metrics := shown(t, history); len(metrics) != 0 {
-		t.Errorf("before the first look, there is %v", metrics)
+		t.Errorf("before the first check, there is %v", metrics)
 	}
-	if start, err := history.Look(t.Context(), statistics()); err != nil || start == nil {
-		t.Errorf("the first look sees %v, %v", start, err)
+	if start, err := history.Check(t.Context(), statistics()); err != nil || start == nil {
+		t.Errorf("the first check finds %v, %v", start, err)
 	}
 }
 
-func TestStatisticsThatMakeNoSenseAreAnError(t *testing.T) {
+func TestInvalidStatisticsAreAnError(t *testing.T) {
 	history, err := metrics.OpenHistory(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if start, err := history.Look(t.Context(), statistics("total_items", "many")); err == nil || start != nil {
-		t.Errorf("sees %v, %v", start, err)
+	if start, err := history.Check(t.Context(), statistics("total_items", "many")); err == nil || start != nil {
+		t.Errorf("it finds %v, %v", start, err)
 	}
 }
 
@@ -210,7 +211,7 @@ func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		look := func(items int) *metrics.Start {
+		check := func(items int) *metrics.Start {
 			t.Helper()
 			conn, err := memcached.NewDialer(server.Address, &api.Certificates{}, &api.Users{}).Dial(t.Context())
 			if err != nil {
@@ -222,7 +223,7 @@ func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			start, err := history.Look(t.Context(), conn)
+			start, err := history.Check(t.Context(), conn)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,24 +232,24 @@ func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
 			}
 			return start
 		}
-		if diff := cmp.Diff(&metrics.Start{}, look(0), undated); diff != "" {
+		if diff := cmp.Diff(&metrics.Start{}, check(0), undated); diff != "" {
 			t.Errorf("the first start: %s", diff)
 		}
-		if start := look(300); start != nil {
-			t.Errorf("a start of its own: %v", start)
+		if start := check(300); start != nil {
+			t.Errorf("a start without a restart: %v", start)
 		}
 		server.Stop(syscall.SIGUSR1)
 		server.RestartWarm(t)
-		if diff := cmp.Diff(&metrics.Start{Warm: true, Before: 300, Restored: 300}, look(0), undated); diff != "" {
+		if diff := cmp.Diff(&metrics.Start{Warm: true, Before: 300, Restored: 300}, check(0), undated); diff != "" {
 			t.Errorf("the second start: %s", diff)
 		}
 		server.Stop(syscall.SIGTERM)
 		server.Restart(t)
-		if diff := cmp.Diff(&metrics.Start{Before: 300}, look(0), undated); diff != "" {
+		if diff := cmp.Diff(&metrics.Start{Before: 300}, check(0), undated); diff != "" {
 			t.Errorf("the third start: %s", diff)
 		}
 	})
 }
 
-// undated leaves out of a comparison when a start was, which is checked by itself.
+// undated ignores the time of a start, which is checked separately.
 var undated = cmpopts.IgnoreFields(metrics.Start{}, "At")

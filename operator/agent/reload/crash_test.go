@@ -10,17 +10,17 @@ import (
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
-// How often does memcached crash when it reads its certificates while clients, which show certificates, do nothing but
-// connect? The agent's own connections, which wait for the end of a reload, must never make it crash.
+// BenchmarkReloadsWhileOthersConnect measures how often memcached crashes when it reads its certificates while clients that show
+// certificates only connect. The agent's own connections, which wait for the end of a reload, must never crash it.
 func BenchmarkReloadsWhileOthersConnect(b *testing.B) {
 	for _, run := range agenttesting.All(b) {
 		b.Run(run.Version+"/clients", func(b *testing.B) {
-			s := tell(b, run)
-			s.reloadBesideHandshakes(b, s.fresh(b), func(reload func() error) error { return reload() })
+			s := newSetup(b, run)
+			s.reloadDuringHandshakes(b, s.newClient(b), func(reload func() error) error { return reload() })
 		})
 		b.Run(run.Version+"/agent", func(b *testing.B) {
-			s := tell(b, run)
-			crashes := s.reloadBesideHandshakes(b, s.dialer, func(reload func() error) error { return s.dialer.Quiet(b.Context(), reload) })
+			s := newSetup(b, run)
+			crashes := s.reloadDuringHandshakes(b, s.dialer, func(reload func() error) error { return s.dialer.Quiet(b.Context(), reload) })
 			if crashes > 0 {
 				b.Errorf("memcached crashed %d times", crashes)
 			}
@@ -28,9 +28,9 @@ func BenchmarkReloadsWhileOthersConnect(b *testing.B) {
 	}
 }
 
-// reloadBesideHandshakes makes memcached read its certificates again and again, in the way given, while eight goroutines
-// connect by dialer. It returns how often memcached ended thereby; each time it is started again.
-func (s *story) reloadBesideHandshakes(b *testing.B, dialer *memcached.Dialer, in func(reload func() error) error) (crashes int) {
+// reloadDuringHandshakes makes memcached read its certificates again and again, by way of in, while eight goroutines connect
+// with dialer. It returns how often memcached crashed; it restarts memcached each time.
+func (s *setup) reloadDuringHandshakes(b *testing.B, dialer *memcached.Dialer, in func(reload func() error) error) (crashes int) {
 	ctx, cancel := context.WithCancel(b.Context())
 	var connecting sync.WaitGroup
 	defer connecting.Wait()
@@ -38,7 +38,7 @@ func (s *story) reloadBesideHandshakes(b *testing.B, dialer *memcached.Dialer, i
 	for range 8 {
 		connecting.Go(func() {
 			for ctx.Err() == nil {
-				if conn, err := dialer.Dial(ctx); err == nil { // Else memcached is being started again.
+				if conn, err := dialer.Dial(ctx); err == nil { // Else memcached is being restarted.
 					_, _ = conn.Version(ctx)
 					_ = conn.Close()
 				}
@@ -60,8 +60,8 @@ func (s *story) reloadBesideHandshakes(b *testing.B, dialer *memcached.Dialer, i
 	return crashes
 }
 
-func (s *story) control(b *testing.B) *memcached.Conn {
-	conn, err := s.fresh(b).Dial(b.Context())
+func (s *setup) control(b *testing.B) *memcached.Conn {
+	conn, err := s.newClient(b).Dial(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/example/memcached-operator/operator/agent/api"
 )
 
-// precision is how far off the ages are that memcached tells: its clock shows whole seconds, and moves on once a second.
+// precision is the precision of ages in memcached's statistics: its clock shows whole seconds, and moves once a second.
 const precision = 2 * time.Second
 
-// hasReadCertificates says whether memcached is known to have read the certificates that are on disk, and shows them. When
-// in doubt it has not, and what is wrong comes out when it is told to.
+// hasReadCertificates tells whether memcached has certainly read the certificates on disk, and shows them. If it is not certain,
+// they are reloaded, which finds out what is wrong.
 func (l *Loop) hasReadCertificates(ctx context.Context, certificates *api.Certificates) bool {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
@@ -40,15 +40,15 @@ func (l *Loop) lastRefresh(ctx context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	refreshed := time.Now().Add(-time.Duration(age)*time.Second - precision)
-	// Before the first refresh it tells an age of more than its own.
+	// Before the first refresh the age is more than that of memcached itself.
 	if started, err := l.Started(); err == nil && started.After(refreshed) {
 		return started, nil
 	}
 	return refreshed, nil
 }
 
-// hasReadUsers says whether memcached is known to have read the users that are on disk, and lets all of them in. When it
-// reads them again it does not tell, but it does when it starts. When in doubt it has not.
+// hasReadUsers tells whether memcached has certainly read the users on disk, and lets all of them in. It reads them when it
+// starts; it does not tell when it reads them again.
 func (l *Loop) hasReadUsers(ctx context.Context, users *api.Users) bool {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
@@ -57,7 +57,7 @@ func (l *Loop) hasReadUsers(ctx context.Context, users *api.Users) bool {
 }
 
 // placed returns when the last of files was written or put in place. The kubelet writes files first, and then puts them in
-// place by changing the directory. One that cannot be looked at counts as placed now, and an empty path not at all.
+// place by changing the directory. A file without a time counts as placed now; an empty path does not count.
 func placed(files ...string) time.Time {
 	var last time.Time
 	for _, file := range files {

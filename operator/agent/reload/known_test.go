@@ -12,56 +12,56 @@ import (
 )
 
 // Each reload is a risk for memcached's items, and agents are replaced whenever the operator is upgraded.
-func TestAnAgentThatStartsLaterReloadsNothing(t *testing.T) {
+func TestARestartedAgentReloadsNothing(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
+		s := newSetup(t, run)
 		s.volume.Age(t, time.Hour)
 		s.loop.Started = s.finder().Started
 		s.reloads = map[reload.What]int{}
-		s.deaf.Store(true)
-		s.begin(t)
+		s.noSignals.Store(true)
+		s.startAndAwait(t)
 		if n := s.log.Count("has read what is on disk already"); n != 2 {
 			t.Errorf("%d lines about what memcached has read by itself, want one for the certificates and one for the users", n)
 		}
-		// From now on it does as ever.
-		s.deaf.Store(false)
+		// From now on it reloads changes.
+		s.noSignals.Store(false)
 		all := agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour))
 		all["users"] = "new:one\n"
 		s.change(t, all)
-		s.settled(t)
+		s.awaitReloads(t)
 	})
 }
 
-// The agent was away, and so memcached was not told.
+// The agent did not run, so memcached was not told.
 func TestWhatChangedBeforeTheAgentStartedIsReloaded(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
+		s := newSetup(t, run)
 		files := s.authority.Issue(t, time.Now().Add(2*time.Hour))
 		files["users"] = "other:same\n"
 		s.change(t, files)
 		s.loop.Started = s.finder().Started
-		s.begin(t)
+		s.startAndAwait(t)
 		s.refuses(t, api.User{Name: "user", Password: "before"})
 	})
 }
 
-// Time alone proves nothing: the files may come from a backup, or from another Secret.
-func TestOldFilesThatMemcachedDoesNotKnowAreReloaded(t *testing.T) {
+// The age of files alone proves nothing: they may come from a backup, or from another Secret.
+func TestOldFilesThatMemcachedHasNotReadAreReloaded(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
+		s := newSetup(t, run)
 		files := s.authority.Issue(t, time.Now().Add(2*time.Hour))
 		files["users"] = "other:same\nnew:one\n"
 		s.change(t, files)
 		s.volume.Age(t, time.Hour)
 		s.loop.Started = s.finder().Started
-		s.begin(t)
+		s.startAndAwait(t)
 	})
 }
 
-// A TLS handshake while memcached reads its certificates could end it. The agent at least has none.
-func TestTheAgentShakesNoHandsWhileMemcachedReadsItsCertificates(t *testing.T) {
+// A TLS handshake while memcached reads its certificates could crash it.
+func TestTheAgentIsInNoHandshakeWhileMemcachedReadsItsCertificates(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
+		s := newSetup(t, run)
 		waited := make(chan error, 1)
 		s.loop.Hangup = func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -70,7 +70,7 @@ func TestTheAgentShakesNoHandsWhileMemcachedReadsItsCertificates(t *testing.T) {
 			waited <- err
 			return s.hangup()
 		}
-		s.begin(t)
+		s.startAndAwait(t)
 		if err := <-waited; !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a connection did not wait for the end of the reload: %v", err)
 		}

@@ -7,20 +7,34 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
-var errUnsound = errors.New("the certificates on disk are not sound, and memcached would read them, too: mend them first")
+const (
+	// verifyTimeout is how long memcached may take until a reload shows.
+	verifyTimeout = 5 * time.Second
 
-// refreshAge is the statistic that tells how many seconds ago memcached read its certificates.
-const refreshAge = "time_since_server_cert_refresh"
+	// verifyInterval is the time between two attempts to see it.
+	verifyInterval = 100 * time.Millisecond
 
-// refresh makes memcached read its certificates again, and the dialer use certificates once it did.
-func (l *Loop) refresh(ctx context.Context, certificates *api.Certificates) error {
+	// clockTick is how long it takes until memcached's clock has moved on, which it does once a second. memcached acts on
+	// signals when it does.
+	clockTick = 1100 * time.Millisecond
+
+	// refreshAge is the statistic that tells how many seconds ago memcached read its certificates.
+	refreshAge = "time_since_server_cert_refresh"
+)
+
+var errInvalid = errors.New("the certificates on disk are not sound, and memcached would read them, too: mend them first")
+
+// reloadCertificates makes memcached read its certificates, and lets the dialer use them once it has.
+func (l *Loop) reloadCertificates(ctx context.Context, certificates *api.Certificates) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
-	if err := l.enterSomehow(ctx, certificates); err != nil {
+	if err := l.openControl(ctx, certificates); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -32,7 +46,7 @@ func (l *Loop) refresh(ctx context.Context, certificates *api.Certificates) erro
 	if err != nil {
 		var refused *memcached.RefusedError
 		if !errors.As(err, &refused) {
-			l.hangUp()
+			l.closeControl()
 		}
 		return err
 	}
@@ -40,7 +54,7 @@ func (l *Loop) refresh(ctx context.Context, certificates *api.Certificates) erro
 	if err != nil {
 		return fmt.Errorf("memcached does not say when it read its certificates: %w", err)
 	}
-	// Memcached counts whole seconds, on a clock that moves once a second.
+	// memcached counts whole seconds, on a clock that moves once a second.
 	if longest := int64(time.Since(begin).Seconds()) + 2; age > longest {
 		return errors.New("memcached said OK, but by its statistics it has read its certificates earlier, and not again")
 	}
@@ -50,13 +64,13 @@ func (l *Loop) refresh(ctx context.Context, certificates *api.Certificates) erro
 		}
 	}
 	l.Dialer.UseCertificates(certificates)
-	l.hangUp()
+	l.closeControl()
 	return nil
 }
 
-// enterSomehow opens the connection for refresh_certs unless it is open. Memcached usually wants what was on disk before,
-// but it may have read what is there now: it was restarted, or acted late on an earlier signal.
-func (l *Loop) enterSomehow(ctx context.Context, certificates *api.Certificates) error {
+// openControl opens the connection for refresh_certs unless it is open. memcached usually expects what was on disk before, but
+// it may have read the new files by itself: it was restarted, or acted late on an earlier signal.
+func (l *Loop) openControl(ctx context.Context, certificates *api.Certificates) error {
 	if l.control != nil {
 		return nil
 	}
@@ -64,7 +78,7 @@ func (l *Loop) enterSomehow(ctx context.Context, certificates *api.Certificates)
 	if later, err := api.ReadUsers(l.Users); err == nil {
 		users = append(users, later)
 	}
-	var failure error
+	var first error
 	for _, c := range []*api.Certificates{l.Dialer.Certificates(), certificates} {
 		for _, u := range users {
 			conn, err := memcached.NewDialer(l.Dialer.Address(), c, u).Dial(ctx)
@@ -72,19 +86,27 @@ func (l *Loop) enterSomehow(ctx context.Context, certificates *api.Certificates)
 				l.control = conn
 				return nil
 			}
-			if failure == nil {
-				failure = err
+			if first == nil {
+				first = err
 			}
 		}
 	}
-	return failure
+	return first
 }
 
-// shows says whether new clients are shown the new certificate, and may show theirs. It needs no login: what memcached
-// knows of users is none of its business.
+// closeControl closes the connection for refresh_certs if it is open.
+func (l *Loop) closeControl() {
+	if l.control != nil {
+		_ = l.control.Close()
+		l.control = nil
+	}
+}
+
+// shows returns an error unless new clients get the new certificate, and memcached accepts theirs. It does not log in, so it
+// does not depend on the users that memcached has read.
 func (l *Loop) shows(ctx context.Context, certificates *api.Certificates) error {
-	next := memcached.NewDialer(l.Dialer.Address(), certificates, &api.Users{})
-	conn, err := next.Dial(ctx)
+	dialer := memcached.NewDialer(l.Dialer.Address(), certificates, &api.Users{})
+	conn, err := dialer.Dial(ctx)
 	if err == nil {
 		defer conn.Close()
 		_, err = conn.Version(ctx)
@@ -93,41 +115,38 @@ func (l *Loop) shows(ctx context.Context, certificates *api.Certificates) error 
 	if err != nil && !errors.As(err, &refused) {
 		return fmt.Errorf("memcached read its certificates, but now: %w", err)
 	}
-	if leaf := certificates.Leaf(); leaf != nil && !bytes.Equal(next.Served().Raw, leaf.Raw) {
+	if leaf := certificates.Leaf(); leaf != nil && !bytes.Equal(dialer.Served().Raw, leaf.Raw) {
 		return errors.New("memcached read its certificates, but shows another one than is on disk: does it read the same files?")
 	}
 	return nil
 }
 
-// rotate makes memcached read its users again, and the dialer use users once it did.
-func (l *Loop) rotate(ctx context.Context, users *api.Users) error {
+// reloadUsers makes memcached read its users, and lets the dialer use them once it has.
+func (l *Loop) reloadUsers(ctx context.Context, users *api.Users) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
-	// SIGHUP ends a memcached that has only begun to start. One that answers knows what to do.
+	// SIGHUP ends a memcached that has only just started. One that answers handles the signal.
 	if err := l.Dialer.Alive(ctx); err != nil {
 		return err
 	}
 	l.Dialer.ExpectUsers(users)
-	if err := l.hangup(ctx); err != nil {
+	if err := l.signal(ctx); err != nil {
 		return err
 	}
-	gone := l.Dialer.Users().Missing(users)
-	for {
-		err := l.admits(ctx, users.All(), gone)
-		if err == nil {
-			l.Dialer.UseUsers(users)
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(verifyInterval):
-		}
+	removed := l.Dialer.Users().Missing(users)
+	var err error
+	_ = wait.PollUntilContextCancel(ctx, verifyInterval, true, func(ctx context.Context) (bool, error) {
+		err = l.admits(ctx, users.All(), removed)
+		return err == nil, nil
+	})
+	if err == nil {
+		l.Dialer.UseUsers(users)
 	}
+	return err
 }
 
-// hangup sends SIGHUP. If memcached has certificates, it also waits until memcached has acted on it: it may read them, too.
-func (l *Loop) hangup(ctx context.Context) error {
+// signal sends SIGHUP. If memcached has certificates, which it may read as well, signal waits until it has acted on it.
+func (l *Loop) signal(ctx context.Context) error {
 	if l.Certificates.Certificate == "" {
 		return l.Hangup()
 	}
@@ -136,22 +155,22 @@ func (l *Loop) hangup(ctx context.Context) error {
 		if err == nil {
 			select {
 			case <-ctx.Done():
-			case <-time.After(tick):
+			case <-time.After(clockTick):
 			}
 		}
 		return err
 	})
 }
 
-// admits says whether memcached lets in all of present, and none of gone.
-func (l *Loop) admits(ctx context.Context, present, gone []api.User) error {
+// admits returns an error unless memcached lets in all of present, and none of removed.
+func (l *Loop) admits(ctx context.Context, present, removed []api.User) error {
 	for _, user := range present {
-		if err := l.enter(ctx, user); err != nil {
+		if err := l.logIn(ctx, user); err != nil {
 			return fmt.Errorf("memcached was told to read its users: %w", err)
 		}
 	}
-	for _, user := range gone {
-		switch err := l.enter(ctx, user); {
+	for _, user := range removed {
+		switch err := l.logIn(ctx, user); {
 		case err == nil:
 			return fmt.Errorf("memcached was told to read its users, but still lets in %q with the old password", user.Name)
 		case !errors.Is(err, memcached.ErrRejected):
@@ -161,18 +180,10 @@ func (l *Loop) admits(ctx context.Context, present, gone []api.User) error {
 	return nil
 }
 
-func (l *Loop) enter(ctx context.Context, user api.User) error {
+func (l *Loop) logIn(ctx context.Context, user api.User) error {
 	conn, err := l.Dialer.DialAs(ctx, user)
 	if err != nil {
 		return err
 	}
 	return conn.Close()
-}
-
-// hangUp closes the connection for refresh_certs, if there is one.
-func (l *Loop) hangUp() {
-	if l.control != nil {
-		_ = l.control.Close()
-		l.control = nil
-	}
 }

@@ -32,11 +32,11 @@ func open(t *testing.T, dialer *memcached.Dialer) (check func()) {
 
 func TestCertificatesAreReplacedWithoutADroppedConnection(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
-		s.begin(t)
+		s := newSetup(t, run)
+		s.startAndAwait(t)
 		still := open(t, s.dialer)
 		s.change(t, s.authority.Issue(t, time.Now().Add(2*time.Hour)))
-		s.settled(t)
+		s.awaitReloads(t)
 		still()
 		if got := s.log.Count("what=certificates"); got != 2 {
 			t.Errorf("%d lines about certificates, want one for the start and one for the change", got)
@@ -47,25 +47,25 @@ func TestCertificatesAreReplacedWithoutADroppedConnection(t *testing.T) {
 // Beside the listener for clients, memcached can have one on the loopback address that speaks plain text.
 func TestCertificatesAreReloadedOverPlainText(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
+		s := newSetup(t, run)
 		plain := testkit.FreeAddress(t)
 		s.server.Stop(syscall.SIGTERM)
 		s.server = run.Start(t, append(s.volume.TLS(), "-Y", s.volume.File("users"), "-l", "notls:"+plain)...)
 		s.loop.Certificates.CA, s.loop.Certificates.ServerName = "", ""
 		s.dialer = memcached.NewDialer(plain, &api.Certificates{}, s.dialer.Users())
 		s.loop.Dialer = s.dialer
-		s.begin(t)
+		s.startAndAwait(t)
 		s.change(t, s.authority.Issue(t, time.Now().Add(2*time.Hour)))
-		s.settled(t)
+		s.awaitReloads(t)
 	})
 }
 
-func TestEverythingIsReplacedAtOnce(t *testing.T) {
+func TestCertificatesAndUsersAreReplacedTogether(t *testing.T) {
 	for name, restart := range map[string]bool{"while memcached runs": false, "while memcached restarts": true} {
 		t.Run(name, func(t *testing.T) {
 			agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-				s := tell(t, run)
-				s.begin(t)
+				s := newSetup(t, run)
+				s.startAndAwait(t)
 				still := open(t, s.dialer)
 				if restart {
 					s.server.Stop(syscall.SIGTERM)
@@ -73,10 +73,10 @@ func TestEverythingIsReplacedAtOnce(t *testing.T) {
 				all := agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour))
 				all["users"] = "new:one\n"
 				s.change(t, all)
-				if restart { // It comes back with all of it, and knows nothing of before.
+				if restart { // It starts with all of the new files, and knows nothing of the old ones.
 					s.server.Restart(t)
 				}
-				s.settled(t)
+				s.awaitReloads(t)
 				if !restart {
 					still()
 				}
@@ -85,12 +85,12 @@ func TestEverythingIsReplacedAtOnce(t *testing.T) {
 	}
 }
 
-// A memcached that was told to read a broken pair would refuse every new client.
+// A memcached that reads an invalid pair would refuse every new client.
 func TestBrokenCertificatesNeverReachMemcached(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
-		s.begin(t)
-		client := s.fresh(t)
+		s := newSetup(t, run)
+		s.startAndAwait(t)
+		client := s.newClient(t)
 		later := time.Now().Add(time.Hour)
 		stranger := agenttesting.NewAuthority(t).Issue(t, later)
 		for _, broken := range []struct {
@@ -103,29 +103,29 @@ func TestBrokenCertificatesNeverReachMemcached(t *testing.T) {
 			{map[string]string{"tls.crt": stranger["tls.crt"], "tls.key": stranger["tls.key"]}, "not signed by the CA"},
 		} {
 			s.change(t, broken.files)
-			s.stuck(t, reload.Certificates, broken.says)
-			if err := enter(t, client); err != nil {
+			s.awaitProblem(t, reload.Certificates, broken.says)
+			if err := connect(t, client); err != nil {
 				t.Errorf("%q is on disk, and a client is refused: %v", broken.says, err)
 			}
 		}
 		// Users wait: memcached would read the certificates, too.
 		s.change(t, map[string]string{"users": "user:after\nother:same\n"})
-		s.stuck(t, reload.Users, "the certificates on disk are not sound")
-		if err := enter(t, client); err != nil {
+		s.awaitProblem(t, reload.Users, "the certificates on disk are not sound")
+		if err := connect(t, client); err != nil {
 			t.Errorf("the users were reloaded: %v", err)
 		}
 		s.change(t, s.authority.Issue(t, time.Now().Add(time.Hour)))
-		s.settled(t)
+		s.awaitReloads(t)
 	})
 }
 
 func TestUsersAreReplacedWithoutADroppedConnection(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
-		s.begin(t)
+		s := newSetup(t, run)
+		s.startAndAwait(t)
 		still := open(t, s.dialer)
 		s.change(t, map[string]string{"users": "user:after\nnew:user\n"})
-		s.settled(t)
+		s.awaitReloads(t)
 		still()
 		for user, want := range map[api.User]error{
 			{Name: "user", Password: "before"}: memcached.ErrRejected,
@@ -147,11 +147,11 @@ func TestUsersAreReplacedWithoutADroppedConnection(t *testing.T) {
 	})
 }
 
-// Those who stay get in before memcached has read its users and after: only who is gone shows that it did.
-func TestAUserWhoIsGoneIsRefusedOnceThatIsReported(t *testing.T) {
+// Users who stay can log in before memcached has read its users and after: only a removed user shows that it has.
+func TestARemovedUserIsRefusedOnceTheReloadIsReported(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
-		s.begin(t)
+		s := newSetup(t, run)
+		s.startAndAwait(t)
 		s.change(t, map[string]string{"users": "other:same\n"})
 		agenttesting.Await(t, "the reload is reported", func() error {
 			return s.shows(t, `memcached_agent_reloads_total{outcome="success",what="users"} 2`)
@@ -160,28 +160,28 @@ func TestAUserWhoIsGoneIsRefusedOnceThatIsReported(t *testing.T) {
 	})
 }
 
-func TestUsersThatMemcachedCannotTakeChangeNothing(t *testing.T) {
+func TestInvalidUsersChangeNothing(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
-		s.begin(t)
-		client := s.fresh(t)
+		s := newSetup(t, run)
+		s.startAndAwait(t)
+		client := s.newClient(t)
 		s.change(t, map[string]string{"users": strings.Repeat("user:after\n", 9)})
-		s.stuck(t, reload.Users, "takes at most 8")
-		if err := enter(t, client); err != nil {
+		s.awaitProblem(t, reload.Users, "takes at most 8")
+		if err := connect(t, client); err != nil {
 			t.Errorf("the old password fails: %v", err)
 		}
 		if err := s.shows(t, `memcached_agent_reload_pending{what="certificates"} 0`); err != nil {
 			t.Error(err)
 		}
 		s.change(t, map[string]string{"users": "user:after\n"})
-		s.settled(t)
+		s.awaitReloads(t)
 	})
 }
 
-// What memcached says is not enough: it answers OK, and takes the signal, but nothing changes.
-func TestAMemcachedThatReadsOtherFilesIsFound(t *testing.T) {
+// The answers of memcached are not enough: it answers OK, and handles the signal, but nothing changes.
+func TestAMemcachedThatReadsOtherFilesIsReported(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
+		s := newSetup(t, run)
 		elsewhere := agenttesting.NewVolume(t, s.files)
 		s.loop.Certificates, s.loop.Users = elsewhere.Files(), elsewhere.File("users")
 		stop := s.start(t)
@@ -191,45 +191,45 @@ func TestAMemcachedThatReadsOtherFilesIsFound(t *testing.T) {
 		files := s.authority.Issue(t, time.Now().Add(2*time.Hour))
 		files["users"] = "user:after\n"
 		elsewhere.Replace(t, files)
-		s.stuck(t, reload.Certificates, "does it read the same files?")
-		s.stuck(t, reload.Users, "memcached was told to read its users: memcached rejects the user")
+		s.awaitProblem(t, reload.Certificates, "does it read the same files?")
+		s.awaitProblem(t, reload.Users, "memcached was told to read its users: memcached rejects the user")
 		stop()
-		if err := enter(t, s.dialer); err != nil {
-			t.Errorf("the agent lost its way in: %v", err)
+		if err := connect(t, s.dialer); err != nil {
+			t.Errorf("the agent cannot connect any more: %v", err)
 		}
 	})
 }
 
 // Not only the agent can send SIGHUP.
-func TestMemcachedMayKnowItsUsersEarlier(t *testing.T) {
+func TestMemcachedMayReadItsUsersEarlier(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
-		stop := s.begin(t)
-		s.deaf.Store(true)
+		s := newSetup(t, run)
+		stop := s.startAndAwait(t)
+		s.noSignals.Store(true)
 		s.change(t, map[string]string{"users": "user:after\n"})
-		s.stuck(t, reload.Users, "may not signal")
+		s.awaitProblem(t, reload.Users, "may not signal")
 		stop()
 		clock := s.clock(t)
 		if err := s.finder().Hangup(); err != nil {
 			t.Fatal(err)
 		}
-		clock.moves(t)
+		clock.awaitSignals(t)
 		s.change(t, agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)))
 		s.start(t)
 		agenttesting.Await(t, "the certificates are reloaded all the same", func() error {
 			return s.shows(t, `memcached_agent_reloads_total{outcome="success",what="certificates"} 2`)
 		})
-		s.deaf.Store(false)
-		s.settled(t)
+		s.noSignals.Store(false)
+		s.awaitReloads(t)
 	})
 }
 
 func TestASignalThatCannotBeSentIsReportedAndSentLater(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
-		s.deaf.Store(true)
+		s := newSetup(t, run)
+		s.noSignals.Store(true)
 		s.start(t)
-		s.stuck(t, reload.Users, "may not signal")
+		s.awaitProblem(t, reload.Users, "may not signal")
 		agenttesting.Await(t, "the agent tries again", func() error {
 			for _, sample := range agenttesting.Metrics(t, s.registry) {
 				count, ok := strings.CutPrefix(sample, `memcached_agent_reloads_total{outcome="failure",what="users"} `)
@@ -242,22 +242,22 @@ func TestASignalThatCannotBeSentIsReportedAndSentLater(t *testing.T) {
 		if lines := s.log.Count("may not signal"); lines != 1 {
 			t.Errorf("%d lines about the same failure", lines)
 		}
-		s.deaf.Store(false)
-		s.settled(t)
+		s.noSignals.Store(false)
+		s.awaitReloads(t)
 	})
 }
 
-// What the runbooks say of it: only a restart ends the trust, and the connections of users who are gone.
-func TestWhatIsGoneIsTrustedUntilMemcachedIsRestarted(t *testing.T) {
+// As the runbooks say: only a restart ends the trust in an old CA, and the connections of removed users.
+func TestAnOldCAIsTrustedUntilMemcachedIsRestarted(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
-		s := tell(t, run)
-		s.begin(t)
+		s := newSetup(t, run)
+		s.startAndAwait(t)
 		still := open(t, s.dialer)
 		before := agenttesting.NewVolume(t, map[string]string{"tls.crt": s.files["tls.crt"], "tls.key": s.files["tls.key"]})
 		all := agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour))
 		all["users"] = "new:one\n"
 		s.change(t, all)
-		s.settled(t)
+		s.awaitReloads(t)
 		still()
 
 		shown := s.volume.Files()
@@ -266,16 +266,16 @@ func TestWhatIsGoneIsTrustedUntilMemcachedIsRestarted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := memcached.NewDialer(s.server.Address, certificates, s.fresh(t).Users())
-		if err := enter(t, client); err != nil {
-			t.Errorf("memcached trusts the CA before no more: say so in the runbooks: %v", err)
+		client := memcached.NewDialer(s.server.Address, certificates, s.newClient(t).Users())
+		if err := connect(t, client); err != nil {
+			t.Errorf("memcached does not trust the old CA any more: say so in the runbooks: %v", err)
 		}
 		s.server.Stop(syscall.SIGTERM)
 		s.server.Restart(t)
-		if err := enter(t, client); err == nil || !strings.Contains(err.Error(), "refused the agent's client certificate") {
-			t.Errorf("memcached trusts the CA before after a restart: %v", err)
+		if err := connect(t, client); err == nil || !strings.Contains(err.Error(), "refused the agent's client certificate") {
+			t.Errorf("memcached trusts the old CA after a restart: %v", err)
 		}
-		if err := enter(t, s.fresh(t)); err != nil {
+		if err := connect(t, s.newClient(t)); err != nil {
 			t.Error(err)
 		}
 	})

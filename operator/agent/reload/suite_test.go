@@ -22,8 +22,8 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
-// story is a memcached with TLS and users, and a loop that looks after it.
-type story struct {
+// setup is a memcached with TLS and users, and a loop that reloads them.
+type setup struct {
 	run       agenttesting.Runner
 	authority *agenttesting.Authority
 	files     map[string]string
@@ -33,13 +33,13 @@ type story struct {
 	loop      *reload.Loop
 	registry  *prometheus.Registry
 	log       *testkit.Log
-	deaf      atomic.Bool         // While it is true, memcached cannot be signalled.
-	reloads   map[reload.What]int // That have to have succeeded before all is settled.
+	noSignals atomic.Bool         // While it is true, memcached cannot be signalled.
+	reloads   map[reload.What]int // The number of successes that awaitReloads waits for.
 }
 
-func tell(t testing.TB, run agenttesting.Runner) *story {
+func newSetup(t testing.TB, run agenttesting.Runner) *setup {
 	t.Helper()
-	s := &story{
+	s := &setup{
 		run: run, registry: prometheus.NewRegistry(), log: testkit.NewLog(t),
 		reloads: map[reload.What]int{reload.Certificates: 1, reload.Users: 1},
 	}
@@ -48,46 +48,43 @@ func tell(t testing.TB, run agenttesting.Runner) *story {
 	s.files["users"] = "user:before\nother:same\n"
 	s.volume = agenttesting.NewVolume(t, s.files)
 	s.server = run.Start(t, append(s.volume.TLS(), "-Y", s.volume.File("users"))...)
-	s.dialer = s.fresh(t)
-	metrics, err := reload.NewMetrics(s.registry, reload.Certificates, reload.Users)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.dialer = s.newClient(t)
 	s.loop = &reload.Loop{
 		Certificates: s.volume.Files(), Users: s.volume.File("users"), Dialer: s.dialer, Interval: 50 * time.Millisecond,
-		Metrics: metrics, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
-		Hangup: s.hangup, Started: func() (time.Time, error) { return time.Time{}, errors.New("nobody knows") },
+		Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+		Hangup: s.hangup, Started: func() (time.Time, error) { return time.Time{}, errors.New("unknown") },
 	}
+	s.loop.Register(s.registry)
 	return s
 }
 
 // start starts the loop, which runs until the end of the test, or until stop.
-func (s *story) start(t *testing.T) (stop func()) {
+func (s *setup) start(t *testing.T) (stop func()) {
 	t.Helper()
 	return agenttesting.Background(t, s.loop.Run)
 }
 
-func (s *story) hangup() error {
-	if s.deaf.Load() {
+func (s *setup) hangup() error {
+	if s.noSignals.Load() {
 		return errors.New("may not signal")
 	}
 	return s.finder().Hangup()
 }
 
-func (s *story) finder() memcached.Process {
+func (s *setup) finder() memcached.Process {
 	return memcached.Process{Name: s.server.Name, Directory: "/proc"}
 }
 
-// begin starts the loop and waits until it has nothing left to do.
-func (s *story) begin(t *testing.T) (stop func()) {
+// startAndAwait starts the loop and waits until it has nothing left to do.
+func (s *setup) startAndAwait(t *testing.T) (stop func()) {
 	t.Helper()
 	stop = s.start(t)
-	s.settled(t)
+	s.awaitReloads(t)
 	return stop
 }
 
 // change replaces files, the others stay.
-func (s *story) change(t *testing.T, files map[string]string) {
+func (s *setup) change(t *testing.T, files map[string]string) {
 	t.Helper()
 	changed := map[reload.What]bool{}
 	for name, content := range files {
@@ -105,7 +102,7 @@ func (s *story) change(t *testing.T, files map[string]string) {
 }
 
 // succeeded returns how many reloads there were.
-func (s *story) succeeded(t *testing.T, what reload.What) int {
+func (s *setup) succeeded(t *testing.T, what reload.What) int {
 	t.Helper()
 	for _, sample := range agenttesting.Metrics(t, s.registry) {
 		count, ok := strings.CutPrefix(sample, fmt.Sprintf("memcached_agent_reloads_total{outcome=\"success\",what=%q} ", what))
@@ -122,8 +119,8 @@ func (s *story) succeeded(t *testing.T, what reload.What) int {
 	return 0
 }
 
-// fresh returns a Dialer of what is on disk, as a client has it that starts now.
-func (s *story) fresh(t testing.TB) *memcached.Dialer {
+// newClient returns a Dialer that uses the files on disk, as a client that starts now.
+func (s *setup) newClient(t testing.TB) *memcached.Dialer {
 	t.Helper()
 	certificates, err := s.volume.Files().Read()
 	if err != nil {
@@ -136,9 +133,9 @@ func (s *story) fresh(t testing.TB) *memcached.Dialer {
 	return memcached.NewDialer(s.server.Address, certificates, users)
 }
 
-// settled waits until the loop says that memcached has taken over what is on disk, and then sees whether memcached has. A
-// client that connected before could end memcached.
-func (s *story) settled(t *testing.T) {
+// awaitReloads waits until the loop says that memcached has read what is on disk, and then verifies it. A client that connected
+// earlier could crash memcached.
+func (s *setup) awaitReloads(t *testing.T) {
 	t.Helper()
 	certificates, err := s.volume.Files().Read()
 	if err != nil {
@@ -149,19 +146,19 @@ func (s *story) settled(t *testing.T) {
 			fmt.Sprintf(`memcached_agent_reloads_total{outcome="success",what="certificates"} %d`, s.reloads[reload.Certificates]),
 			fmt.Sprintf(`memcached_agent_reloads_total{outcome="success",what="users"} %d`, s.reloads[reload.Users]))
 	})
-	fresh := s.fresh(t)
-	if err := enter(t, fresh); err != nil {
+	client := s.newClient(t)
+	if err := connect(t, client); err != nil {
 		t.Errorf("a new client: %v", err)
-	} else if !bytes.Equal(fresh.Served().Raw, certificates.Leaf().Raw) {
+	} else if !bytes.Equal(client.Served().Raw, certificates.Leaf().Raw) {
 		t.Error("memcached shows another certificate")
 	}
-	if err := enter(t, s.dialer); err != nil {
+	if err := connect(t, s.dialer); err != nil {
 		t.Errorf("the agent's own dialer: %v", err)
 	}
 }
 
-// shows says which samples are missing in the metrics.
-func (s *story) shows(t *testing.T, samples ...string) error {
+// shows returns an error if one of the samples is missing in the metrics.
+func (s *setup) shows(t *testing.T, samples ...string) error {
 	t.Helper()
 	shown := agenttesting.Metrics(t, s.registry)
 	for _, sample := range samples {
@@ -172,13 +169,13 @@ func (s *story) shows(t *testing.T, samples ...string) error {
 	return nil
 }
 
-// clock is memcached's, looked at over a connection that was open before. Memcached acts on signals when it moves.
+// clock is memcached's, read over a connection that was open before. memcached acts on signals when it moves.
 type clock struct {
 	conn *memcached.Conn
 	time int64
 }
 
-func (s *story) clock(t *testing.T) *clock {
+func (s *setup) clock(t *testing.T) *clock {
 	t.Helper()
 	conn, err := s.dialer.Dial(t.Context())
 	if err != nil {
@@ -201,9 +198,9 @@ func (c *clock) read(t *testing.T) (int64, error) {
 	return stats.Int("time")
 }
 
-// moves waits until memcached has acted on signals that it was sent. When the clock moves the first time, it may have looked
-// for them a moment before.
-func (c *clock) moves(t *testing.T) {
+// awaitSignals waits until memcached has acted on signals that were sent to it. It may have looked for them a moment before the
+// clock moves the first time.
+func (c *clock) awaitSignals(t *testing.T) {
 	t.Helper()
 	agenttesting.Await(t, "memcached's clock moves on", func() error {
 		now, err := c.read(t)
@@ -214,8 +211,8 @@ func (c *clock) moves(t *testing.T) {
 	})
 }
 
-// stuck waits until the loop reports a problem.
-func (s *story) stuck(t *testing.T, what reload.What, says string) {
+// awaitProblem waits until the loop reports a problem.
+func (s *setup) awaitProblem(t *testing.T, what reload.What, says string) {
 	t.Helper()
 	agenttesting.Await(t, "the problem is reported", func() error {
 		if s.log.Count(says) == 0 {
@@ -225,8 +222,8 @@ func (s *story) stuck(t *testing.T, what reload.What, says string) {
 	})
 }
 
-// refuses fails the test unless memcached refuses a user.
-func (s *story) refuses(t *testing.T, user api.User) {
+// refuses fails the test unless memcached refuses the user.
+func (s *setup) refuses(t *testing.T, user api.User) {
 	t.Helper()
 	conn, err := s.dialer.DialAs(t.Context(), user)
 	if !errors.Is(err, memcached.ErrRejected) {
@@ -237,7 +234,7 @@ func (s *story) refuses(t *testing.T, user api.User) {
 	}
 }
 
-func enter(t *testing.T, dialer *memcached.Dialer) error {
+func connect(t *testing.T, dialer *memcached.Dialer) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()

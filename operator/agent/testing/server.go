@@ -1,6 +1,7 @@
 package testing
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/example/memcached-operator/operator/internal/testkit"
 )
@@ -141,16 +144,12 @@ func (s *Server) Stop(signal syscall.Signal) {
 // Await calls check until it has no error, and fails the test with the last one if that takes too long.
 func Await(t testing.TB, what string, check func() error) {
 	t.Helper()
-	deadline := time.After(patience)
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatalf("waited in vain until %s: %v", what, err)
-		case <-time.After(20 * time.Millisecond):
-		}
+	var err error
+	_ = wait.PollUntilContextTimeout(context.Background(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		err = check()
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("waited in vain until %s: %v", what, err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
-// A container that ends is started again minutes later, and memcached has no metrics meanwhile.
-func TestAnAgentThatStartsWithUnsoundFilesGoesOnWhenTheyAreMended(t *testing.T) {
+// A container that ends can be restarted minutes later, and memcached would have no metrics meanwhile.
+func TestAnAgentThatStartsWithInvalidFilesRecovers(t *testing.T) {
 	for name, test := range map[string]struct {
 		broken map[string]string
 		says   string
@@ -65,7 +65,7 @@ func TestAnAgentThatStartsWithUnsoundFilesGoesOnWhenTheyAreMended(t *testing.T) 
 	}
 }
 
-// with returns files with others in their place; "-" stands for none.
+// with returns files of which others replace some; "-" stands for no file.
 func with(files, others map[string]string) map[string]string {
 	all := map[string]string{}
 	for name, content := range files {
@@ -79,8 +79,8 @@ func with(files, others map[string]string) map[string]string {
 	return all
 }
 
-// The time of the test passes as fast as the agent looks.
-func TestAReasonIsLoggedOnceHoweverOftenTheAgentLooks(t *testing.T) {
+// The test has a clock of its own.
+func TestAReasonIsLoggedOnce(t *testing.T) {
 	users := filepath.Join(t.TempDir(), "users")
 	log := testkit.NewLog(t)
 	synctest.Test(t, func(t *testing.T) {
