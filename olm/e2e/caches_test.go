@@ -3,9 +3,6 @@
 package e2e
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-	"github.com/example/memcached-operator/operator/memcached/args"
-
 	"bufio"
 	"context"
 	"errors"
@@ -24,7 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/olm/walk"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/memcached/args"
 )
 
 // Ports of the pods of a cache.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/memcached/args"
 )
 
 // options are the values of the flags.
@@ -34,8 +35,8 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	hostname, _ := os.Hostname() // Without one, --name says so.
 	flags := flag.NewFlagSet("memcached-operator agent", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // Errors are printed once, by main, without the whole usage.
-	flags.StringVar(&o.memcached, "memcached", "127.0.0.1:11211", "`address` of memcached: host:port, or the path of a Unix socket")
-	flags.StringVar(&o.bind, "bind-address", ":9150", "`address` that serves /metrics, /readyz, /livez, /healthz and /state")
+	flags.StringVar(&o.memcached, "memcached", fmt.Sprintf("127.0.0.1:%d", args.Port), "`address` of memcached: host:port, or the path of a Unix socket")
+	flags.StringVar(&o.bind, "bind-address", fmt.Sprintf(":%d", api.MetricsPort), "`address` that serves /metrics, /readyz, /livez, /healthz and /state")
 	flags.StringVar(&o.directory, "directory", "",
 		"private writable `directory` for the history of memcached's starts, which should outlive the agent's container; "+
 			"without it, a temporary one that does not")

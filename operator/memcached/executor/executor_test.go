@@ -1,8 +1,6 @@
 package executor_test
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/memcached/executor"
 	"github.com/example/memcached-operator/operator/memcached/inputs"

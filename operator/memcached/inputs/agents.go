@@ -1,8 +1,6 @@
 package inputs
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"context"
 	"fmt"
 	"net"
@@ -16,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 

@@ -1,14 +1,13 @@
 package status
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/conditions"
 	"github.com/example/memcached-operator/operator/kube/pods"

@@ -1,8 +1,6 @@
 package status_test
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/kube/conditions"

@@ -1,13 +1,13 @@
 package pod
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-	"github.com/example/memcached-operator/operator/memcached/inputs"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
 // agent returns the container of the agent, which runs beside memcached.

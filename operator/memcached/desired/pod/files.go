@@ -1,13 +1,11 @@
 package pod
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/secrets"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )

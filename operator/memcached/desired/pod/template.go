@@ -1,13 +1,12 @@
 package pod
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"maps"
 	"strconv"
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/memcached/desired/entry"
 	"github.com/example/memcached-operator/operator/memcached/inputs"

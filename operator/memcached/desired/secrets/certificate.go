@@ -1,14 +1,13 @@
 package secrets
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 )

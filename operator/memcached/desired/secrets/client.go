@@ -1,14 +1,14 @@
 package secrets
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"bytes"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"time"
+
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 )
 
 // checkClient verifies that memcached, when it asks for client certificates, accepts the one that it serves itself: the

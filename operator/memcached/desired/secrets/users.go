@@ -1,13 +1,12 @@
 package secrets
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 )

@@ -1,8 +1,6 @@
 package diff
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"

@@ -1,8 +1,6 @@
 package rollout
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"

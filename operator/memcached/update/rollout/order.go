@@ -1,14 +1,13 @@
 package rollout
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"cmp"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
