@@ -16,9 +16,9 @@ const operatorRoot = ".."
 // apis are the directories of the API groups.
 var apis = []string{"app", "cache"}
 
-// Reasons and condition types are part of the API, so the operator may only use those declared, with documentation, in
-// conditions.go. This test reads the source of the operator for places that take a reason or a type, and fails on a
-// literal there, and on a declared name that nothing uses.
+// Reasons and condition types are part of the API, so the operator may only use those that are declared and documented in
+// conditions.go. The test parses the operator's source. It fails on a literal where a reason or type is expected, and on a
+// declared constant that is not used.
 func TestReasonsAreDeclared(t *testing.T) {
 	declared := declaredConstants(t)
 	used := map[string]bool{}
@@ -47,9 +47,9 @@ func TestReasonsAreDeclared(t *testing.T) {
 	}
 }
 
-// declaredConstants returns the constants of every conditions.go by name, and checks each: documented, named after its
-// value, and of a form that the API server accepts. What several kinds have in common has one value, so that the
-// operator's code may take the constant of any of them.
+// declaredConstants returns the constants of every conditions.go by name. Each must be documented, be named after its
+// value, and have a form that the API server accepts. A name has one value across all kinds, so that the operator may
+// use the constant of either package.
 func declaredConstants(t *testing.T) map[string]string {
 	t.Helper()
 	declared := map[string]string{}
@@ -97,7 +97,7 @@ func constantsOf(t *testing.T, file string) map[string]string {
 	return declared
 }
 
-// sources returns the operator's source files, tests and what only tests use left out.
+// sources returns the operator's source files without tests and test helpers.
 func sources(t *testing.T) []string {
 	t.Helper()
 	var files []string
@@ -119,9 +119,9 @@ func sources(t *testing.T) []string {
 	return files
 }
 
-// literalReasons returns the string literals that node uses where a reason or a condition type belongs: in a
-// metav1.Condition or the vocabulary of a kind, in an assignment to a field Reason, as the first argument of outcome.Terminal and outcome.Waiting,
-// and as the reason of an event.
+// literalReasons returns the string literals that node uses as a reason or condition type: in a metav1.Condition or
+// conditions.Wording, in an assignment to a field Reason, as the first argument of reconcileerror.Terminal and
+// reconcileerror.Waiting, and as the reason of an event.
 func literalReasons(node ast.Node) []string {
 	var suspects []ast.Expr
 	switch node := node.(type) {
@@ -153,7 +153,7 @@ func literalReasons(node ast.Node) []string {
 			suspects = suspects[:min(2, len(suspects))]
 		}
 	case *ast.ReturnStmt:
-		// The checks of the status return (reason, message, wrong).
+		// A conditions.Check returns (reason, message, wrong).
 		if len(node.Results) == 3 && (isNamed(node.Results[2], "true")) {
 			suspects = append(suspects, node.Results[0])
 		}

@@ -1,3 +1,5 @@
+// Package metrics contains the operator's own metrics. Metrics about reconciles, queues and API requests come from
+// controller-runtime.
 package metrics
 
 import (
@@ -16,29 +18,28 @@ import (
 	"github.com/example/memcached-operator/operator/kube/report"
 )
 
-// scrapeTimeout is how long a scrape waits for the cache, which it only does while the operator starts.
+// scrapeTimeout is how long a scrape waits for the cache, which is necessary only while the operator starts.
 const scrapeTimeout = time.Second
 
 // Metrics are the operator's metrics.
 type Metrics struct {
 	outcomes    *prometheus.CounterVec
-	upgradeable *prometheus.GaugeVec // Without labels: unlike a Gauge, it is absent until it is set.
+	upgradeable *prometheus.GaugeVec // A vector without labels: unlike a Gauge, it is absent until it is set.
 }
 
-// Register creates the metrics and makes registerer expose them. The numbers of objects are counted at each scrape from
-// what reader's cache holds, so that an object that is gone is gone from the metrics as well. Every replica of the
-// operator counts all objects: take the maximum, not the sum.
+// Register creates the metrics and registers them. Objects are counted at each scrape from reader's cache, so a deleted
+// object is not counted. Every replica of the operator counts all objects: take the maximum, not the sum.
 func Register(registerer prometheus.Registerer, reader client.Reader) (*Metrics, error) {
 	m := &Metrics{
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "memcached_operator_reconcile_outcomes_total",
-			Help: "How reconciles ended: outcome is Succeeded, Waiting, Terminal, Stale or Error, " +
-				"and reason the reason that the condition gives for it.",
+			Help: "Reconciles by result: outcome is Succeeded, Waiting, Terminal, Stale or Error, " +
+				"and reason is the reason of the condition.",
 		}, []string{"kind", "outcome", "reason"}),
 		upgradeable: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "memcached_operator_upgradeable",
-			Help: "1 when OLM has been told that the operator can be upgraded now, 0 when it was told to wait. " +
-				"Absent outside OLM, and on replicas that do not lead.",
+			Help: "1 if the condition Upgradeable for OLM is True, 0 if it is False. " +
+				"Absent without OLM and on replicas that are not the leader.",
 		}, nil),
 	}
 	for _, collector := range []prometheus.Collector{m.outcomes, m.upgradeable, &objects{reader: reader}} {
@@ -49,13 +50,13 @@ func Register(registerer prometheus.Registerer, reader client.Reader) (*Metrics,
 	return m, nil
 }
 
-// Reconciled counts a reconcile of an object of the given kind that ended with err.
+// Reconciled counts a reconcile of an object of the given kind that returned err.
 func (m *Metrics) Reconciled(kind string, err error) {
 	class, reason := reconcileerror.Describe(err)
 	m.outcomes.WithLabelValues(kind, string(class), reason).Inc()
 }
 
-// Upgradeable notes what OLM was told last.
+// Upgradeable records the status of the condition Upgradeable.
 func (m *Metrics) Upgradeable(yes bool) {
 	value := 0.0
 	if yes {
@@ -66,14 +67,14 @@ func (m *Metrics) Upgradeable(yes bool) {
 
 var (
 	managedObjects = prometheus.NewDesc("memcached_operator_managed_objects",
-		"Objects that the operator looks after, by kind.", []string{"kind"}, nil)
+		"Custom resources of the operator, by kind.", []string{"kind"}, nil)
 	readyObjects = prometheus.NewDesc("memcached_operator_ready_objects",
-		"Objects that the operator looks after whose condition Ready is True, by kind.", []string{"kind"}, nil)
+		"Custom resources of the operator whose condition Ready is True, by kind.", []string{"kind"}, nil)
 	updatePending = prometheus.NewDesc("memcached_operator_update_pending",
-		"1 for each Memcached with a change that waits to be released. Absent for all others.", []string{"cache_namespace", "cache"}, nil)
+		"1 for each Memcached with a change that waits for approval. Absent for all others.", []string{"cache_namespace", "cache"}, nil)
 )
 
-// objects counts at scrape time.
+// objects counts custom resources at each scrape.
 type objects struct {
 	reader client.Reader
 }
@@ -85,7 +86,7 @@ func (o *objects) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- updatePending
 }
 
-// Collect implements prometheus.Collector. While the cache cannot answer, these metrics are missing; the others are
+// Collect implements prometheus.Collector. It leaves out these metrics while the cache cannot answer; other metrics are
 // not affected.
 func (o *objects) Collect(collected chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
@@ -98,7 +99,7 @@ func (o *objects) Collect(collected chan<- prometheus.Metric) {
 			continue
 		}
 		all, ready := 0, 0
-		_ = meta.EachListItem(list, func(item runtime.Object) error { // Never fails: it is a list, and this returns nil.
+		_ = meta.EachListItem(list, func(item runtime.Object) error { // Cannot fail: list is a list, and the function returns nil.
 			all++
 			object, ok := item.(report.Object)
 			if !ok {

@@ -19,32 +19,32 @@ import (
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
 )
 
-// timing is how often things are done.
+// timing contains the intervals of an Installer.
 type timing struct {
-	// look is the time between two looks whether everything is there.
-	look time.Duration
+	// check is the time between two checks of all objects.
+	check time.Duration
 
-	// retry is the time until the next look after something has failed.
+	// retry is the time until the next check after a failure.
 	retry time.Duration
 
-	// attempt is how long a look may take.
+	// attempt is the timeout of a check.
 	attempt time.Duration
 }
 
-var usual = timing{look: 5 * time.Minute, retry: 30 * time.Second, attempt: 20 * time.Second}
+var usual = timing{check: 5 * time.Minute, retry: 30 * time.Second, attempt: 20 * time.Second}
 
-// errForeign says that a name is taken.
-var errForeign = errors.New("it exists already and was not made by the operator, so it is left alone: delete or rename it")
+// errForeign means that an object of that name belongs to someone else.
+var errForeign = errors.New("it already exists and does not belong to the operator, so it is not changed: delete or rename it")
 
-// errGone says that the kind of an object was removed from the cluster since it was last asked for. That is no failure.
-var errGone = errors.New("its kind is gone")
+// errGone means that the CRD of a kind was removed since the last check, which is not a failure.
+var errGone = errors.New("its CRD was removed")
 
-// Installer keeps the objects in place.
+// Installer installs the objects and keeps them in place.
 type Installer struct {
-	// Namespace is the operator's own, empty outside a pod.
+	// Namespace is the operator's own namespace, empty outside a pod.
 	Namespace string
 
-	// Clock paces the looks.
+	// Clock provides the timers.
 	Clock clock.WithTicker
 
 	live   client.Reader
@@ -52,21 +52,21 @@ type Installer struct {
 	mapper apimeta.RESTMapper
 	logger logr.Logger
 	timing timing
-	told   map[string]string // What is known to fail, by object: the cause that was logged.
+	failed map[string]string // The logged cause of failure, by object.
 }
 
-// SetUp adds the installer to a manager, for the leader to run. Outside a pod it adds nothing.
+// SetUp adds the installer to a manager, to be run by the leader. Outside a pod it does nothing.
 func (i *Installer) SetUp(mgr manager.Manager) error {
 	if i.Namespace == "" {
 		return nil
 	}
 	i.live, i.writer, i.mapper, i.logger = mgr.GetAPIReader(), mgr.GetClient(), mgr.GetRESTMapper(), mgr.GetLogger()
-	i.told = map[string]string{}
+	i.failed = map[string]string{}
 	if i.timing == (timing{}) {
 		i.timing = usual
 	}
 	if err := mgr.Add(i); err != nil {
-		return fmt.Errorf("add what installs alerts and dashboards: %w", err)
+		return fmt.Errorf("add the installer of alerts and dashboards: %w", err)
 	}
 	return nil
 }
@@ -81,8 +81,8 @@ func (i *Installer) Start(ctx context.Context) error {
 		return err
 	}
 	for {
-		pause := i.timing.look
-		if !i.look(ctx, all) {
+		pause := i.timing.check
+		if !i.check(ctx, all) {
 			pause = i.timing.retry
 		}
 		select {
@@ -93,23 +93,23 @@ func (i *Installer) Start(ctx context.Context) error {
 	}
 }
 
-// look makes the cluster agree with what is wanted. It tells whether nothing failed that may pass soon.
-func (i *Installer) look(ctx context.Context, all []manifest.Wanted) bool {
+// check makes the cluster match the wanted objects. It returns false if a failure should be retried soon.
+func (i *Installer) check(ctx context.Context, all []manifest.Wanted) bool {
 	ctx, cancel := context.WithTimeout(ctx, i.timing.attempt)
 	defer cancel()
-	fine := true
+	ok := true
 	for _, wanted := range all {
 		useful, err := i.known(wanted.For)
 		if useful {
 			err = i.install(ctx, wanted.Object)
 		}
 		i.note(wanted.Object, useful, err)
-		fine = fine && (err == nil || errors.Is(err, errForeign) || errors.Is(err, errGone))
+		ok = ok && (err == nil || errors.Is(err, errForeign) || errors.Is(err, errGone))
 	}
-	return fine
+	return ok
 }
 
-// known tells whether the cluster knows one of the kinds.
+// known tells whether the cluster has at least one of the kinds.
 func (i *Installer) known(kinds []schema.GroupVersionKind) (bool, error) {
 	for _, kind := range kinds {
 		_, err := i.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -117,13 +117,13 @@ func (i *Installer) known(kinds []schema.GroupVersionKind) (bool, error) {
 			return true, nil
 		}
 		if !apimeta.IsNoMatchError(err) {
-			return false, fmt.Errorf("ask whether the cluster knows the kind %s: %w", kind.Kind, err)
+			return false, fmt.Errorf("check whether the cluster has the kind %s: %w", kind.Kind, err)
 		}
 	}
 	return false, nil
 }
 
-// install makes one object what it should be.
+// install applies one object.
 func (i *Installer) install(ctx context.Context, wanted *manifest.Object) error {
 	object, err := wanted.Unstructured()
 	if err != nil {
@@ -134,7 +134,7 @@ func (i *Installer) install(ctx context.Context, wanted *manifest.Object) error 
 	err = i.live.Get(ctx, client.ObjectKeyFromObject(object), found)
 	options := []client.ApplyOption{client.FieldOwner(owned.Manager)}
 	switch {
-	case apierrors.IsNotFound(err): // Without force: should somebody else create it now, the apply conflicts.
+	case apierrors.IsNotFound(err): // Without force: the apply conflicts if another client creates the object now.
 	case err != nil:
 		return fmt.Errorf("read it: %w", err)
 	case found.Labels[owned.LabelManagedBy] != owned.Manager:
@@ -144,7 +144,7 @@ func (i *Installer) install(ctx context.Context, wanted *manifest.Object) error 
 	default:
 		options = append(options, client.ForceOwnership)
 	}
-	//nolint:forbidigo // These objects have no owner, without which operator/apply writes nothing.
+	//nolint:forbidigo // These objects have no owner, which operator/kube/apply needs.
 	if err := i.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), options...); err != nil {
 		if apierrors.IsNotFound(err) {
 			err = errGone
@@ -152,24 +152,24 @@ func (i *Installer) install(ctx context.Context, wanted *manifest.Object) error 
 		return fmt.Errorf("apply it: %w", err)
 	}
 	if found.UID == "" {
-		i.logger.Info("Created for monitoring", "kind", object.GetKind(), "name", object.GetName())
+		i.logger.Info("Created monitoring object", "kind", object.GetKind(), "name", object.GetName())
 	}
 	return nil
 }
 
-// note logs what fails, each cause once, and when it no longer does.
+// note logs each cause of a failure once, and the end of a failure.
 func (i *Installer) note(object *manifest.Object, useful bool, err error) {
 	name := *object.GetKind() + " " + *object.GetName()
 	logger := i.logger.WithValues("kind", *object.GetKind(), "name", *object.GetName())
 	switch {
 	case err == nil:
-		if useful && i.told[name] != "" {
-			logger.Info("Monitoring has this object after all")
+		if useful && i.failed[name] != "" {
+			logger.Info("Monitoring object installed after an earlier failure")
 		}
-		delete(i.told, name)
+		delete(i.failed, name)
 	case errors.Is(err, context.Canceled), errors.Is(err, errGone):
-	case i.told[name] != err.Error():
-		i.told[name] = err.Error()
-		logger.Info("Monitoring lacks this object; trying again", "cause", err.Error())
+	case i.failed[name] != err.Error():
+		i.failed[name] = err.Error()
+		logger.Info("Cannot install monitoring object; retrying", "cause", err.Error())
 	}
 }

@@ -22,14 +22,14 @@ import (
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
 )
 
-func TestObjectsAppearWhenTheirKindsDo(t *testing.T) {
+func TestObjectsAreInstalledWhenTheirKindsAre(t *testing.T) {
 	kinds(t, false)
-	s := newStory(t)
+	s := newInstallation(t)
 	s.grant()
 	s.start()
-	s.awaitLooks("GET", "/apis/monitoring.coreos.com/v1")
+	s.awaitChecks("GET", "/apis/monitoring.coreos.com/v1")
 	if writes := s.requests.Count("PATCH", ""); writes > 0 {
-		t.Errorf("%d writes although the cluster knows none of the kinds", writes)
+		t.Errorf("%d writes although the cluster has none of the kinds", writes)
 	}
 	kinds(t, true)
 	for i, found := range s.awaitAll() {
@@ -40,19 +40,19 @@ func TestObjectsAppearWhenTheirKindsDo(t *testing.T) {
 			}
 		}
 		if len(found.GetOwnerReferences()) > 0 {
-			t.Errorf("%s has an owner, and goes with it: %v", wanted.GetKind(), found.GetOwnerReferences())
+			t.Errorf("%s has an owner and would be deleted with it: %v", wanted.GetKind(), found.GetOwnerReferences())
 		}
 	}
 	for _, kind := range []string{"PrometheusRule", "ServiceMonitor", "ConfigMap", "GrafanaDashboard"} {
-		if told := s.log.Lines("Created for monitoring", kind); len(told) != 1 {
-			t.Errorf("%s is announced by %q", kind, told)
+		if lines := s.log.Lines("Created monitoring object", kind); len(lines) != 1 {
+			t.Errorf("%s is logged as %q", kind, lines)
 		}
 	}
 }
 
-func TestWhatSomebodyChangesIsPutBackAndWhatTheyAddStays(t *testing.T) {
+func TestChangesAreRevertedAndAdditionsKept(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newInstallation(t)
 	s.grant()
 	s.start()
 	all := s.awaitAll()
@@ -68,7 +68,7 @@ func TestWhatSomebodyChangesIsPutBackAndWhatTheyAddStays(t *testing.T) {
 	if err := cluster.Client.Delete(t.Context(), monitor); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Await(t, "all is as before, but for what is additional", func(ctx context.Context) error {
+	cluster.Await(t, "changes are reverted and additions kept", func(ctx context.Context) error {
 		found, err := s.get(ctx, rule)
 		if err != nil {
 			return err
@@ -91,13 +91,13 @@ func TestWhatSomebodyChangesIsPutBackAndWhatTheyAddStays(t *testing.T) {
 	})
 }
 
-func TestNothingIsWrittenWhileNothingDiffers(t *testing.T) {
+func TestUnchangedObjectsAreNotWritten(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newInstallation(t)
 	s.grant()
 	s.start()
 	before := s.awaitAll()
-	s.awaitLooks("PATCH", "/grafanadashboards/")
+	s.awaitChecks("PATCH", "/grafanadashboards/")
 	for i, now := range s.awaitAll() {
 		if now.GetResourceVersion() != before[i].GetResourceVersion() {
 			t.Errorf("%s was written again", now.GetKind())
@@ -105,9 +105,9 @@ func TestNothingIsWrittenWhileNothingDiffers(t *testing.T) {
 	}
 }
 
-func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
+func TestAForeignObjectIsNotChanged(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newInstallation(t)
 	s.grant()
 	foreign := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "memcached-operator-dashboard"},
@@ -118,21 +118,21 @@ func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 	}
 	s.start()
 	s.awaitAll()
-	s.awaitLooks("GET", "/configmaps/")
+	s.awaitChecks("GET", "/configmaps/")
 	found := &corev1.ConfigMap{}
 	if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(foreign), found); err != nil {
 		t.Fatal(err)
 	}
 	if found.ResourceVersion != foreign.ResourceVersion {
-		t.Errorf("it was changed: %v", found)
+		t.Errorf("the ConfigMap was changed: %v", found)
 	}
-	if told := s.log.Lines("memcached-operator-dashboard", "ConfigMap", "left alone"); len(told) != 1 {
-		t.Errorf("this is logged of it: %q", told)
+	if lines := s.log.Lines("memcached-operator-dashboard", "ConfigMap", "not changed"); len(lines) != 1 {
+		t.Errorf("the log contains %q", lines)
 	}
 	if err := cluster.Client.Delete(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Await(t, "the name is used now that it is free", func(ctx context.Context) error {
+	cluster.Await(t, "the ConfigMap is installed when its name is free", func(ctx context.Context) error {
 		object, err := s.get(ctx, s.wanted()[2])
 		if err == nil && object.GetLabels()[owned.LabelManagedBy] != owned.Manager {
 			err = fmt.Errorf("labels are %v", object.GetLabels())
@@ -141,53 +141,53 @@ func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestAFailureIsLoggedOnceAndTriedAgain(t *testing.T) {
+func TestAFailureIsLoggedOnceAndRetried(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newInstallation(t)
 	s.start()
-	s.awaitLooks("GET", "/prometheusrules/")
-	if told := s.log.Lines("Monitoring lacks", "PrometheusRule", "forbidden"); len(told) != 1 {
-		t.Errorf("this is logged of a missing permission: %q", told)
+	s.awaitChecks("GET", "/prometheusrules/")
+	if lines := s.log.Lines("Cannot install monitoring object", "PrometheusRule", "forbidden"); len(lines) != 1 {
+		t.Errorf("a missing permission is logged as %q", lines)
 	}
 	s.grant()
 	s.awaitAll()
-	cluster.Await(t, "the log says that it is there", func(context.Context) error {
-		if told := s.log.Lines("after all", "PrometheusRule"); len(told) != 1 {
-			return fmt.Errorf("it says %q", told)
+	cluster.Await(t, "the log says that it is installed", func(context.Context) error {
+		if lines := s.log.Lines("after an earlier failure", "PrometheusRule"); len(lines) != 1 {
+			return fmt.Errorf("it contains %q", lines)
 		}
 		return nil
 	})
 }
 
-func TestKindsThatGoAreNoFailure(t *testing.T) {
+func TestRemovedKindsAreNoFailure(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newInstallation(t)
 	s.grant()
 	s.start()
 	s.awaitAll()
 	kinds(t, false)
-	s.awaitLooks("GET", "/prometheusrules/")
-	s.awaitLooks("GET", "/grafanadashboards/")
-	// What it meets while a kind is going is an error like any other.
-	going := s.log.Lines("Monitoring lacks", "while custom resource definition is terminating")
-	if told := s.log.Lines("Monitoring lacks"); len(told) > len(going) {
-		t.Errorf("this is logged: %q", told)
+	s.awaitChecks("GET", "/prometheusrules/")
+	s.awaitChecks("GET", "/grafanadashboards/")
+	// Errors while a CRD is terminating are logged like any other.
+	going := s.log.Lines("Cannot install monitoring object", "while custom resource definition is terminating")
+	if lines := s.log.Lines("Cannot install monitoring object"); len(lines) > len(going) {
+		t.Errorf("the log contains %q", lines)
 	}
-	if told := s.log.Lines("after all"); len(told) > 0 {
-		t.Errorf("objects of kinds that are gone are said to be there: %q", told)
+	if lines := s.log.Lines("after an earlier failure"); len(lines) > 0 {
+		t.Errorf("objects of removed kinds are logged as installed: %q", lines)
 	}
 	kinds(t, true)
 	s.awaitAll()
 }
 
-func TestOutsideAPodNothingRuns(t *testing.T) {
-	if err := (&Installer{}).SetUp(nil); err != nil { // A manager that were used would be missed.
+func TestNothingRunsOutsideAPod(t *testing.T) {
+	if err := (&Installer{}).SetUp(nil); err != nil { // Using the nil manager would panic.
 		t.Error(err)
 	}
 }
 
-// An operator that compares what it wants with what is there must not take defaults for changes.
-func TestTheAPIServerAddsNothingToTheServiceMonitorOfACache(t *testing.T) {
+// The operator compares wanted and existing objects, and must not mistake defaults for changes.
+func TestTheAPIServerAddsNoDefaultsToAServiceMonitor(t *testing.T) {
 	kinds(t, true)
 	namespace := cluster.Namespace(t)
 	memcached := testkit.MakeMemcached("sessions").Namespace(namespace).Size(1).Obj()
@@ -206,7 +206,7 @@ func TestTheAPIServerAddsNothingToTheServiceMonitorOfACache(t *testing.T) {
 	cluster.Await(t, "the ServiceMonitor is applied", func(ctx context.Context) error {
 		err := cluster.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(found), client.FieldOwner(owned.Manager))
 		if apierrors.IsNotFound(err) {
-			return err // The kind is new.
+			return err // The CRD is not served yet.
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -214,9 +214,9 @@ func TestTheAPIServerAddsNothingToTheServiceMonitorOfACache(t *testing.T) {
 		return nil
 	})
 	if !reflect.DeepEqual(found.Object["spec"], wanted.Object["spec"]) {
-		t.Errorf("it became %v, of %v", found.Object["spec"], wanted.Object["spec"])
+		t.Errorf("the spec became %v, want %v", found.Object["spec"], wanted.Object["spec"])
 	}
-	// This is how operator/apply compares, with types that are deduced because these have none in Go.
+	// Package apply compares in this way, with deduced types because the kind has no Go type.
 	converter := managedfields.NewDeducedTypeConverter()
 	left, err := converter.ObjectToTyped(found)
 	if err != nil {
@@ -231,9 +231,9 @@ func TestTheAPIServerAddsNothingToTheServiceMonitorOfACache(t *testing.T) {
 		t.Fatal(err)
 	}
 	if differing := comparison.Added.Union(comparison.Modified); !differing.Empty() {
-		t.Errorf("it seems to have been changed at %s", differing)
+		t.Errorf("these fields seem to have changed: %s", differing)
 	}
 	if owner := metav1.GetControllerOf(found); owner == nil || owner.UID != memcached.UID {
-		t.Errorf("its owner is %v", owner)
+		t.Errorf("the owner is %v", owner)
 	}
 }

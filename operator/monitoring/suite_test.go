@@ -30,24 +30,24 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-// brisk looks often, so that tests do not take minutes.
-var brisk = timing{look: 50 * time.Millisecond, retry: 50 * time.Millisecond, attempt: cluster.Patience}
+// brisk checks often, so that tests do not take minutes.
+var brisk = timing{check: 50 * time.Millisecond, retry: 50 * time.Millisecond, attempt: cluster.Patience}
 
-// kinds makes the API server know the kinds of monitoring systems, or forget them. They are the same for all tests, which is
-// why none runs in parallel, and each says what it needs.
+// kinds installs the CRDs of monitoring systems, or removes them. The tests share them, so none runs in parallel, and each
+// test sets what it needs.
 func kinds(t *testing.T, wanted bool) {
 	t.Helper()
 	options := envtest.CRDInstallOptions{Paths: []string{"testdata/crds.yaml"}, ErrorIfPathMissing: true, MaxTime: cluster.Patience}
 	if wanted {
 		if _, err := envtest.InstallCRDs(cluster.Config, options); err != nil {
-			t.Fatalf("install the kinds: %v", err)
+			t.Fatalf("install the CRDs: %v", err)
 		}
 		return
 	}
 	if err := envtest.UninstallCRDs(cluster.Config, options); err != nil {
-		t.Fatalf("remove the kinds: %v", err)
+		t.Fatalf("remove the CRDs: %v", err)
 	}
-	cluster.Await(t, "the kinds are gone", func(ctx context.Context) error {
+	cluster.Await(t, "the CRDs are removed", func(ctx context.Context) error {
 		for _, kind := range []schema.GroupVersionKind{
 			manifest.PrometheusRuleKind, manifest.ServiceMonitorKind, manifest.GrafanaDashboardKind,
 		} {
@@ -62,24 +62,24 @@ func kinds(t *testing.T, wanted bool) {
 	})
 }
 
-// story is a namespace, and an operator that runs in it with no more permissions than it is given.
-type story struct {
+// installation is a namespace with an operator that has only the permissions that the test grants.
+type installation struct {
 	*testing.T
 	namespace string
 	log       *testkit.Log
 	requests  cluster.Traffic
 }
 
-func newStory(t *testing.T) *story {
+func newInstallation(t *testing.T) *installation {
 	t.Helper()
-	return &story{T: t, namespace: cluster.Namespace(t), log: testkit.NewLog(t)}
+	return &installation{T: t, namespace: cluster.Namespace(t), log: testkit.NewLog(t)}
 }
 
-// account is the operator's own.
-func (s *story) account() string { return "system:serviceaccount:" + s.namespace + ":operator" }
+// account is the operator's ServiceAccount.
+func (s *installation) account() string { return "system:serviceaccount:" + s.namespace + ":operator" }
 
-// grant permits what the markers of doc.go ask for.
-func (s *story) grant() {
+// grant grants the permissions of the markers in doc.go.
+func (s *installation) grant() {
 	s.Helper()
 	object := metav1.ObjectMeta{Namespace: s.namespace, Name: "operator"}
 	verbs := []string{"get", "create", "patch"}
@@ -102,7 +102,7 @@ func (s *story) grant() {
 }
 
 // start starts the operator until the end of the test.
-func (s *story) start() {
+func (s *installation) start() {
 	s.Helper()
 	config := rest.CopyConfig(cluster.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: s.account(), Groups: []string{"system:authenticated"}}
@@ -128,8 +128,8 @@ func (s *story) start() {
 	})
 }
 
-// awaitLooks waits until the operator has asked the API server for something a few times more.
-func (s *story) awaitLooks(method, part string) {
+// awaitChecks waits until the operator has sent a few more requests of the given kind.
+func (s *installation) awaitChecks(method, part string) {
 	s.Helper()
 	const more = 3
 	before := s.requests.Count(method, part)
@@ -141,8 +141,8 @@ func (s *story) awaitLooks(method, part string) {
 	})
 }
 
-// wanted returns the objects that are to be there.
-func (s *story) wanted() []*unstructured.Unstructured {
+// wanted returns the objects that the operator installs.
+func (s *installation) wanted() []*unstructured.Unstructured {
 	s.Helper()
 	all, err := manifest.Operator(s.namespace)
 	if err != nil {
@@ -160,17 +160,17 @@ func (s *story) wanted() []*unstructured.Unstructured {
 }
 
 // get reads an object of the same kind and name.
-func (s *story) get(ctx context.Context, like *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (s *installation) get(ctx context.Context, like *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	found := &unstructured.Unstructured{}
 	found.SetGroupVersionKind(like.GroupVersionKind())
 	return found, cluster.Client.Get(ctx, client.ObjectKeyFromObject(like), found)
 }
 
-// awaitAll waits until every object is there, and returns them.
-func (s *story) awaitAll() []*unstructured.Unstructured {
+// awaitAll waits until all objects exist, and returns them.
+func (s *installation) awaitAll() []*unstructured.Unstructured {
 	s.Helper()
 	var all []*unstructured.Unstructured
-	cluster.Await(s.T, "every object is there", func(ctx context.Context) error {
+	cluster.Await(s.T, "all objects exist", func(ctx context.Context) error {
 		all = nil
 		var missing []error
 		for _, object := range s.wanted() {

@@ -10,33 +10,33 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The reasons of the condition Upgradeable, which are those of the events about it as well.
+// The reasons of the condition Upgradeable, and of the events about it.
 const (
-	// ReasonNothingInProgress: an upgrade would interrupt nothing.
+	// ReasonNothingInProgress: there is no rollout that an upgrade would interrupt.
 	ReasonNothingInProgress = "NothingInProgress"
 
-	// ReasonRolloutInProgress: pods are being replaced because the operator has changed how they are run. A next version
-	// may change that again, and would replace them a second time before the first has ended.
+	// ReasonRolloutInProgress: pods are being replaced because the operator has changed their template. The next version
+	// may change the template again and would replace the pods a second time before the first rollout has ended.
 	ReasonRolloutInProgress = "RolloutInProgress"
 )
 
-// explanations say in words what each reason for not being upgraded means. Where several apply, the condition carries
-// the first.
-var explanations = []struct{ reason, words string }{
-	{ReasonRolloutInProgress, "Pods are being replaced because the operator runs them in another way than before"},
+// explanations are the messages of the reasons for Upgradeable False. If several apply, the condition has the first
+// reason.
+var explanations = []struct{ reason, text string }{
+	{ReasonRolloutInProgress, "Pods are being replaced because the operator changed their template"},
 }
 
-// maxNamed bounds how many objects a message names.
+// maxNamed is the maximum number of objects that a message names.
 const maxNamed = 3
 
-// Object names an object that users know, for example the Memcached default/example-memcached.
+// Object identifies a custom resource, for example the Memcached default/example-memcached.
 type Object struct {
 	Kind      string
 	Namespace string
 	Name      string
 }
 
-// ObjectOf returns the object of a kind that a request names.
+// ObjectOf returns the object of a kind and name.
 func ObjectOf(kind string, name types.NamespacedName) Object {
 	return Object{Kind: kind, Namespace: name.Namespace, Name: name.Name}
 }
@@ -44,23 +44,23 @@ func ObjectOf(kind string, name types.NamespacedName) Object {
 // String returns for example "Memcached default/example-memcached".
 func (o Object) String() string { return fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name) }
 
-// Work is something under way that an upgrade of the operator should not cut into.
+// Work is something in progress that an upgrade of the operator should not interrupt.
 type Work struct {
-	// Object is whom it is done for, and what to wait for.
+	// Object is the object to wait for.
 	Object Object
 
 	// Reason is one of the reasons above.
 	Reason string
 }
 
-// Facts is everything that Assess decides by.
+// Facts is the input of Assess.
 type Facts struct {
-	// Work is all that is under way, in any order.
+	// Work is all work in progress, in any order.
 	Work []Work
 }
 
-// Assess returns status, reason and message of the condition Upgradeable: False while anything is under way. The message
-// names what to wait for.
+// Assess returns status, reason and message of the condition Upgradeable. It is False while work is in progress; the
+// message then names the objects to wait for.
 func Assess(facts Facts) (status metav1.ConditionStatus, reason, message string) {
 	objects := map[string][]Object{}
 	for _, work := range facts.Work {
@@ -73,16 +73,16 @@ func Assess(facts Facts) (status metav1.ConditionStatus, reason, message string)
 			continue
 		}
 		reason = cmp.Or(reason, explanation.reason)
-		sentences = append(sentences, explanation.words+": wait for "+named(waitFor))
+		sentences = append(sentences, explanation.text+": wait for "+named(waitFor))
 	}
 	if len(sentences) == 0 {
-		return metav1.ConditionTrue, ReasonNothingInProgress, "Nothing is under way that an upgrade would interrupt"
+		return metav1.ConditionTrue, ReasonNothingInProgress, "No rollout is in progress"
 	}
 	return metav1.ConditionFalse, reason, strings.Join(sentences, ". ") +
-		". This ends by itself; to upgrade at once, set Upgradeable to True in spec.overrides"
+		". The rollout ends by itself; to upgrade now, set Upgradeable to True in spec.overrides"
 }
 
-// named lists objects in alphabetical order, the first few by name.
+// named lists objects in alphabetical order and names the first maxNamed.
 func named(objects []Object) string {
 	names := make([]string, len(objects))
 	for i, object := range objects {

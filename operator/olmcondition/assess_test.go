@@ -13,32 +13,32 @@ func rolling(kind, namespace, name string) Work {
 }
 
 func TestAssess(t *testing.T) {
-	const replacing = "Pods are being replaced because the operator runs them in another way than before: wait for "
-	const mend = ". This ends by itself; to upgrade at once, set Upgradeable to True in spec.overrides"
+	const replacing = "Pods are being replaced because the operator changed their template: wait for "
+	const override = ". The rollout ends by itself; to upgrade now, set Upgradeable to True in spec.overrides"
 	for name, test := range map[string]struct {
 		work    []Work
 		status  metav1.ConditionStatus
 		reason  string
 		message string
 	}{
-		"nothing is under way": {
+		"nothing is in progress": {
 			status: metav1.ConditionTrue, reason: "NothingInProgress",
-			message: "Nothing is under way that an upgrade would interrupt",
+			message: "No rollout is in progress",
 		},
 		"one rollout": {
 			work:   []Work{rolling("Memcached", "default", "cache")},
 			status: metav1.ConditionFalse, reason: "RolloutInProgress",
-			message: replacing + "Memcached default/cache" + mend,
+			message: replacing + "Memcached default/cache" + override,
 		},
-		"several are named in alphabetical order": {
+		"several are listed in alphabetical order": {
 			work:   []Work{rolling("Memcached", "b", "x"), rolling("Application", "z", "x"), rolling("Memcached", "a", "x")},
 			status: metav1.ConditionFalse, reason: "RolloutInProgress",
-			message: replacing + "Application z/x, Memcached a/x, Memcached b/x" + mend,
+			message: replacing + "Application z/x, Memcached a/x, Memcached b/x" + override,
 		},
-		"of many only a few are named": {
+		"only three of many are named": {
 			work:   []Work{rolling("K", "n", "5"), rolling("K", "n", "1"), rolling("K", "n", "3"), rolling("K", "n", "2"), rolling("K", "n", "4")},
 			status: metav1.ConditionFalse, reason: "RolloutInProgress",
-			message: replacing + "K n/1, K n/2, K n/3 and 2 more" + mend,
+			message: replacing + "K n/1, K n/2, K n/3 and 2 more" + override,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAssess(t *testing.T) {
 				if status != test.status || reason != test.reason || message != test.message {
 					t.Errorf("got %s %s %q, want %s %s %q", status, reason, message, test.status, test.reason, test.message)
 				}
-				if len(test.work) > 1 { // The order of the facts is of no account.
+				if len(test.work) > 1 { // The order of the facts does not matter.
 					test.work = append(test.work[1:], test.work[0])
 				}
 			}
@@ -55,7 +55,7 @@ func TestAssess(t *testing.T) {
 	}
 }
 
-func TestTheTrackerKnowsWhatIsUnderWay(t *testing.T) {
+func TestTracker(t *testing.T) {
 	tracker := NewTracker()
 	first, second := rolling("Memcached", "default", "a"), rolling("Memcached", "default", "b")
 	for _, step := range []struct {
@@ -96,7 +96,7 @@ func signalled(tracker *Tracker) bool {
 	}
 }
 
-func TestTheTrackerIsSafeForManyGoroutines(t *testing.T) {
+func TestTrackerIsSafeForConcurrentUse(t *testing.T) {
 	tracker := NewTracker()
 	done := make(chan struct{})
 	for i := range 8 {

@@ -9,42 +9,42 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// Reconcile is what one reconcile of an object tells about a rollout of its pods.
+// Reconcile is what a reconcile of an object tells about a rollout of its pods.
 type Reconcile struct {
 	// Object is the object that was reconciled.
 	Object Object
 
-	// SpecApplied tells whether the object's spec had been carried over before this pass began. Then what was changed in
-	// this pass was changed because of the operator, and not because the user wants something else.
+	// SpecApplied tells whether the object's spec had been applied before this reconcile. Then the operator, not the
+	// user, is the cause of this reconcile's changes.
 	SpecApplied bool
 
-	// Changes are the writes of this pass.
+	// Changes are the writes of this reconcile.
 	Changes []apply.Change
 
-	// Rollout is how far the pods were at the end of this pass, nil if nothing runs them.
+	// Rollout is the status of the workload after this reconcile, nil if there is none.
 	Rollout *workload.Status
 
-	// Degraded is what the object's status says now.
+	// Degraded is true if the object's condition Degraded is True.
 	Degraded bool
 
-	// Err is what the pass ended with.
+	// Err is the error of the reconcile.
 	Err error
 }
 
-// Reconciled takes note of a pass: it begins work when the operator itself has changed the template of the pods, and ends it
-// when the rollout has. It ends as well when the rollout is not the operator's to finish: pods that fail, a Deployment
-// that somebody has paused or taken. What users have to mend never keeps them from an upgrade, which may be what mends
-// it.
-func (t *Tracker) Reconciled(pass Reconcile) {
-	switch account := pass.Rollout; {
-	case conclusive(pass.Err) && (pass.Degraded || account == nil || account.Paused || account.Complete()):
-		t.End(pass.Object)
-	case pass.SpecApplied && slices.ContainsFunc(pass.Changes, startsRollout):
-		t.Begin(Work{Object: pass.Object, Reason: ReasonRolloutInProgress})
+// Reconciled updates the tracker after a reconcile. Work begins when the operator itself has changed the pod template,
+// and ends when the rollout is complete. It also ends if the operator cannot finish the rollout: pods fail, or the
+// Deployment is paused or belongs to another owner. A problem that the user has to fix never blocks an upgrade, because
+// the upgrade may fix it.
+func (t *Tracker) Reconciled(run Reconcile) {
+	switch rollout := run.Rollout; {
+	case conclusive(run.Err) && (run.Degraded || rollout == nil || rollout.Paused || rollout.Complete()):
+		t.End(run.Object)
+	case run.SpecApplied && slices.ContainsFunc(run.Changes, startsRollout):
+		t.Begin(Work{Object: run.Object, Reason: ReasonRolloutInProgress})
 	}
 }
 
-// conclusive tells whether a pass saw things as they are. One that failed on the way, or worked with old copies, did not.
+// conclusive tells whether a reconcile saw the current state. One that failed or used outdated objects did not.
 func conclusive(err error) bool {
 	class, _ := reconcileerror.Describe(err)
 	return class != reconcileerror.Failed && class != reconcileerror.Outdated
@@ -57,8 +57,8 @@ func startsRollout(change apply.Change) bool {
 	}
 	switch change.Action {
 	case apply.Updated:
-		// Whatever its fields: one that the operator has stopped to want is not among them. A change outside the template
-		// settles within moments.
+		// For any fields: a field that was removed from the configuration is not listed. The rollout of a change outside
+		// the template is complete at once.
 		return true
 	case apply.Repaired:
 		return slices.ContainsFunc(change.Fields, inTemplate)

@@ -21,18 +21,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// timing is how often things are done.
+// timing contains the intervals of a Reporter.
 type timing struct {
-	// reassert is how often the leader looks whether the condition still says what it wrote.
+	// reassert is the time between the leader's checks of the condition.
 	reassert time.Duration
 
-	// reword is how long a new message may wait for another one, if the status stays what it is.
+	// reword is how long a new message waits for further changes while the status stays the same.
 	reword time.Duration
 
-	// retry is the time between attempts that fail.
+	// retry is the time between failed attempts.
 	retry time.Duration
 
-	// attempt is how long an attempt may take.
+	// attempt is the timeout of an attempt.
 	attempt time.Duration
 }
 
@@ -43,19 +43,19 @@ type Reporter struct {
 	// Key names the OperatorCondition.
 	Key client.ObjectKey
 
-	// Client reads from and writes to the API server, without a cache.
+	// Client accesses the API server without a cache.
 	Client client.Client
 
-	// Work is what is under way.
+	// Work tracks the work in progress.
 	Work *Tracker
 
-	// Recorder emits an event on the OperatorCondition when the status changes.
+	// Recorder emits an event about the OperatorCondition when the status changes.
 	Recorder record.EventRecorder
 
-	// Gauge is told what was last reported.
+	// Gauge receives the last reported status.
 	Gauge func(upgradeable bool)
 
-	// Clock dates the condition and paces the reports.
+	// Clock provides the transition time of the condition and the timers.
 	Clock clock.WithTicker
 
 	timing  timing
@@ -63,8 +63,8 @@ type Reporter struct {
 	writing sync.Mutex
 }
 
-// SetUp adds to a manager what every replica does, what only the leader does, and a check that keeps a replica from
-// being ready before the condition is there.
+// SetUp adds to a manager the task of every replica, the task of the leader, and a readiness check that fails until the
+// condition exists.
 func (r *Reporter) SetUp(mgr manager.Manager) error {
 	if r.timing == (timing{}) {
 		r.timing = usual
@@ -80,7 +80,7 @@ func (r *Reporter) SetUp(mgr manager.Manager) error {
 	return nil
 }
 
-// everyReplica is a runnable that does not wait for leadership.
+// everyReplica is a runnable that does not need leader election.
 type everyReplica func(context.Context) error
 
 // Start implements manager.Runnable.
@@ -89,7 +89,7 @@ func (run everyReplica) Start(ctx context.Context) error { return run(ctx) }
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (everyReplica) NeedLeaderElection() bool { return false }
 
-// leader is a runnable that waits for leadership.
+// leader is a runnable that needs leader election.
 type leader func(context.Context) error
 
 // Start implements manager.Runnable.
@@ -98,17 +98,18 @@ func (run leader) Start(ctx context.Context) error { return run(ctx) }
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (leader) NeedLeaderElection() bool { return true }
 
-// Ready is a readiness check: it fails until the condition has been seen, or written, once.
+// Ready is a readiness check: it fails until the condition has been read or written once.
 func (r *Reporter) Ready(*http.Request) error {
 	if !r.ensured.Load() {
-		return fmt.Errorf("OperatorCondition %s does not say yet whether the operator can be upgraded; the log says why", r.Key)
+		return fmt.Errorf("OperatorCondition %s has no condition Upgradeable yet; see the log", r.Key)
 	}
 	return nil
 }
 
-// ensure tries until the condition is there. It leaves one alone that is: only the leader knows what is under way.
+// ensure retries until the condition exists. It does not change an existing one, because only the leader knows the work
+// in progress.
 func (r *Reporter) ensure(ctx context.Context) error {
-	failure := failure{says: "Not ready: the OperatorCondition cannot be told whether the operator can be upgraded"}
+	failure := failure{message: "Not ready: cannot write the condition Upgradeable; retrying"}
 	for {
 		_, err := r.write(ctx, true)
 		if err == nil {
@@ -124,11 +125,11 @@ func (r *Reporter) ensure(ctx context.Context) error {
 	}
 }
 
-// report writes the condition at the beginning, when what is under way changes, and from time to time in case somebody
-// else has changed it.
+// report writes the condition at the start, when the work in progress changes, and at intervals in case another client
+// has changed it.
 func (r *Reporter) report(ctx context.Context) error {
-	failure := failure{says: "The OperatorCondition cannot be told whether the operator can be upgraded; trying again"}
-	said, due := metav1.ConditionUnknown, r.Clock.Now()
+	failure := failure{message: "Cannot write the condition Upgradeable; retrying"}
+	reported, due := metav1.ConditionUnknown, r.Clock.Now()
 	for {
 		timer := r.Clock.NewTimer(due.Sub(r.Clock.Now()))
 		select {
@@ -137,7 +138,7 @@ func (r *Reporter) report(ctx context.Context) error {
 			return nil
 		case <-r.Work.Changed():
 			timer.Stop()
-			due = sooner(due, r.Clock.Now().Add(r.patience(said)))
+			due = sooner(due, r.Clock.Now().Add(r.patience(reported)))
 			continue
 		case <-timer.C():
 		}
@@ -147,15 +148,15 @@ func (r *Reporter) report(ctx context.Context) error {
 			due = r.Clock.Now().Add(r.timing.retry)
 			continue
 		}
-		failure.told = ""
-		said, due = status, r.Clock.Now().Add(r.timing.reassert)
+		failure.logged = ""
+		reported, due = status, r.Clock.Now().Add(r.timing.reassert)
 		r.Gauge(status == metav1.ConditionTrue)
 	}
 }
 
-// patience is how long news may wait: not at all if they change the status.
-func (r *Reporter) patience(said metav1.ConditionStatus) time.Duration {
-	if status, _, _ := Assess(r.Work.Facts()); status != said {
+// patience returns how long a change may wait: not at all if it changes the status.
+func (r *Reporter) patience(reported metav1.ConditionStatus) time.Duration {
+	if status, _, _ := Assess(r.Work.Facts()); status != reported {
 		return 0
 	}
 	return r.timing.reword
@@ -168,17 +169,17 @@ func sooner(a, b time.Time) time.Time {
 	return b
 }
 
-// write makes the OperatorCondition say what Assess says, and returns the status. It writes only what is not there yet.
-// With keep, any word on Upgradeable is left alone. Conditions of others stay as they are.
+// write makes the condition match Assess and returns its status. It writes only if there is a difference. With keep, it
+// does not change an existing condition. Conditions of other types stay.
 func (r *Reporter) write(ctx context.Context, keep bool) (status metav1.ConditionStatus, err error) {
-	r.writing.Lock() // What every replica does and what the leader does begin at the same time in one process.
+	r.writing.Lock() // In the leader, both tasks write.
 	defer r.writing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, r.timing.attempt)
 	defer cancel()
 	_ = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		status, err = r.attempt(ctx, keep)
 		return err
-	}) // Its own result is nil for an attempt that took too long.
+	}) // Its own result is nil if the context has expired.
 	return status, err
 }
 
@@ -197,9 +198,9 @@ func (r *Reporter) attempt(ctx context.Context, keep bool) (metav1.ConditionStat
 	if !meta.SetStatusCondition(&changed.Spec.Conditions, now) {
 		return now.Status, nil
 	}
-	// A merge patch replaces the whole list, so it must not be one that somebody has changed since we read it.
+	// A merge patch replaces the whole list, so it needs the resourceVersion.
 	patch := client.MergeFromWithOptions(found, client.MergeFromWithOptimisticLock{})
-	//nolint:forbidigo // The OperatorCondition is OLM's: it is not part of any plan, and apply knows nothing of it.
+	//nolint:forbidigo // The OperatorCondition belongs to OLM and is part of no plan.
 	if err := r.Client.Patch(ctx, changed, patch); err != nil {
 		return "", err
 	}
@@ -209,29 +210,29 @@ func (r *Reporter) attempt(ctx context.Context, keep bool) (metav1.ConditionStat
 	return now.Status, nil
 }
 
-// announce tells of a new status. New words for the same one are not worth an event.
+// announce reports a new status. A new message alone causes no event.
 func (r *Reporter) announce(ctx context.Context, object *operatorsv2.OperatorCondition, now metav1.Condition) {
 	log.FromContext(ctx).Info("Upgradeable is "+string(now.Status),
 		"operatorCondition", r.Key.String(), "reason", now.Reason, "message", now.Message)
 	r.Recorder.Eventf(object, corev1.EventTypeNormal, now.Reason, "Upgradeable is %s: %s", now.Status, now.Message)
 }
 
-// failure logs what keeps failing, each cause once.
-type failure struct{ says, told string }
+// failure logs each cause of a repeated failure once.
+type failure struct{ message, logged string }
 
 func (f *failure) log(ctx context.Context, key client.ObjectKey, err error) {
-	if cause := explain(err); ctx.Err() == nil && cause != f.told {
-		f.told = cause
-		log.FromContext(ctx).Info(f.says, "operatorCondition", key.String(), "cause", cause)
+	if cause := explain(err); ctx.Err() == nil && cause != f.logged {
+		f.logged = cause
+		log.FromContext(ctx).Info(f.message, "operatorCondition", key.String(), "cause", cause)
 	}
 }
 
-// explain says what an error means for somebody who looks into the log. OLM makes the OperatorCondition first, then the
-// permission and last the Deployment, so the first two cases pass by themselves.
+// explain describes an error for a reader of the log. OLM creates the OperatorCondition first, then the permission and
+// last the Deployment, so the first two cases resolve by themselves.
 func explain(err error) string {
 	switch {
 	case apierrors.IsNotFound(err):
-		return "it does not exist: OLM makes it for each installed version; if it was deleted, OLM makes it again"
+		return "it does not exist: OLM creates it for each installed version, also after a deletion"
 	case apierrors.IsForbidden(err):
 		return "OLM has not granted access to it yet: " + err.Error()
 	}

@@ -113,7 +113,7 @@ func TestAWordThatIsChangedByHandIsPutBack(t *testing.T) {
 			if err := cluster.Client.Patch(t.Context(), object, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 				t.Fatal(err)
 			}
-			s.await(metav1.ConditionTrue, "Nothing is under way")
+			s.await(metav1.ConditionTrue, "No rollout is in progress")
 		})
 	}
 }

@@ -2,20 +2,19 @@ package olmcondition
 
 import "sync"
 
-// Tracker remembers what is under way: one piece of work for an object at most. It may be used by any number of
-// goroutines.
+// Tracker stores the work in progress, at most one entry per object. It is safe for concurrent use.
 type Tracker struct {
 	mutex   sync.Mutex
 	work    map[Object]string
 	changed chan struct{}
 }
 
-// NewTracker returns a Tracker that knows of nothing.
+// NewTracker returns an empty Tracker.
 func NewTracker() *Tracker {
 	return &Tracker{work: map[Object]string{}, changed: make(chan struct{}, 1)}
 }
 
-// Begin notes that work for an object is under way, and why.
+// Begin records work for an object.
 func (t *Tracker) Begin(work Work) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -25,7 +24,7 @@ func (t *Tracker) Begin(work Work) {
 	}
 }
 
-// End notes that nothing is under way for an object any more. It does nothing if there was nothing.
+// End removes the work of an object, if there is any.
 func (t *Tracker) End(object Object) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -35,7 +34,7 @@ func (t *Tracker) End(object Object) {
 	}
 }
 
-// Facts returns what is under way, in no particular order.
+// Facts returns the work in progress, in no particular order.
 func (t *Tracker) Facts() Facts {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -46,10 +45,10 @@ func (t *Tracker) Facts() Facts {
 	return facts
 }
 
-// Changed receives after changes, once for all since the last receipt. It is for one receiver.
+// Changed returns a channel that receives after changes; several changes may cause one signal. It is for one receiver.
 func (t *Tracker) Changed() <-chan struct{} { return t.changed }
 
-// signal never waits: a signal that has not been received yet stands for this change too.
+// signal never blocks: a signal that has not been received yet covers this change as well.
 func (t *Tracker) signal() {
 	select {
 	case t.changed <- struct{}{}:

@@ -25,11 +25,11 @@ func TestACacheMayComeAfterTheApplicationAndGo(t *testing.T) {
 	s := newStory(t)
 	object := s.create(web().Replicas(2).Caches("sessions"))
 	found, message := s.awaitReason(object, v1alpha1.ReasonCacheNotFound)
-	if want := "Memcached sessions is not found in namespace " + s.Namespace +
-		": create it, or remove it from spec.caches; the pods run without"; message != want {
+	if want := "Memcached sessions does not exist in namespace " + s.Namespace +
+		": create it, or remove it from spec.caches; the pods run without it"; message != want {
 		t.Errorf("the message is %q, want %q", message, want)
 	}
-	s.AwaitEvent(v1alpha1.ReasonCacheNotFound, "Memcached sessions is not found")
+	s.AwaitEvent(v1alpha1.ReasonCacheNotFound, "Memcached sessions does not exist")
 	s.Await("its pods run without", func(ctx context.Context) error {
 		now, err := get[v1alpha1.Application](ctx, s, "web")
 		if err == nil && (now.Status.ReadyReplicas != 2 || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionAvailable)) {
@@ -88,7 +88,7 @@ func TestACacheThatIsNotBoundIsWaitedFor(t *testing.T) {
 	})
 	object := s.create(web().Caches("sessions"))
 	_, message := s.awaitReason(object, v1alpha1.ReasonCacheNotBound)
-	if want := "Memcached sessions is without status.binding yet: kubectl describe memcached sessions says why"; message != want {
+	if want := "Memcached sessions has no status.binding yet: see kubectl describe memcached sessions"; message != want {
 		t.Errorf("the message is %q, want %q", message, want)
 	}
 	if err := cluster.Client.Delete(t.Context(), service); err != nil {

@@ -1,17 +1,17 @@
-// Package application is the controller of the kind Application: what it watches, what it may do, and its Reconcile,
-// which passes data from one stage to the next and decides nothing itself. What an application looks like is in
-// desired/application, what its status says in status; neither belongs here.
+// Package controller reconciles Applications: its watches, its permissions, and Reconcile, which passes data from one stage
+// to the next. The objects of an application are in package desired, its status in package status; neither belongs here.
 package controller
 
-// The markers below are the controller's whole permissions; hack/bundle turns them into the roles that ship. Each verb
-// is used:
+// The markers below are the permissions of the controller; hack/bundle generates the released roles from them. The reason
+// for each verb:
 //
-//   - applications get: one live read before a write, so that a stale cache never changes a running application.
-//   - applications/finalizers update: never called, see the controller of Memcached.
-//   - memcacheds list and watch: an application that names a cache says whether it is there.
-//   - get of what is made: one live read when the cache, which holds only our own objects, does not know a name.
-//   - create and patch of what is made: a server-side apply that creates needs both.
-//   - ingresses and poddisruptionbudgets delete: they go when the spec asks for them no more.
+//   - applications get: a live read before a write, so that an outdated cache never changes a running application.
+//   - applications/finalizers update: needed for blockOwnerDeletion, see the controller of Memcached.
+//   - memcacheds list and watch: an Application reports whether its caches exist.
+//   - get of owned kinds: a live read if the cache, which contains only objects with the operator's label, has no object of
+//     that name.
+//   - create and patch of owned kinds: a server-side apply that creates an object needs both.
+//   - ingresses and poddisruptionbudgets delete: they are removed when the spec no longer asks for them.
 //   - events create and patch: patch counts repetitions of an event.
 //
 // +kubebuilder:rbac:groups=app.example.com,resources=applications,verbs=get;list;watch

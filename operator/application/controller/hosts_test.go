@@ -51,8 +51,8 @@ func TestTheOlderApplicationKeepsItsAddress(t *testing.T) {
 	before := s.awaitReady("a-first", 1)
 	second := s.create(claim("b-second", host, ""))
 	found, message := s.awaitReason(second, v1alpha1.ReasonHostConflict)
-	if want := "Host " + host + " with path / belongs to Application a-first, which is older, so there is no Ingress; " +
-		"choose another host or path, or let the other one go"; message != want {
+	if want := "Host " + host + " with path / belongs to Application a-first, which is older, so no Ingress is created: " +
+		"choose another host or path, or change the other Application"; message != want {
 		t.Errorf("the message is %q, want %q", message, want)
 	}
 	s.AwaitEvent(v1alpha1.ReasonHostConflict, "belongs to Application a-first")

@@ -13,13 +13,13 @@ import (
 	"github.com/example/memcached-operator/operator/application/desired"
 )
 
-// The fields that Applications are looked up by.
+// The field indexes of Applications.
 const (
 	addressField = "spec.ingress.address"
 	cacheField   = "spec.caches.name"
 )
 
-// IndexApplications makes the caches able to answer what this package asks about Applications.
+// IndexApplications adds the field indexes that this package uses.
 func IndexApplications(ctx context.Context, indexer client.FieldIndexer) error {
 	for field, values := range map[string]func(*v1alpha1.Application) []string{
 		addressField: func(a *v1alpha1.Application) []string {
@@ -49,7 +49,7 @@ func IndexApplications(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// ApplicationInputs returns what the desired state of an Application is computed from.
+// ApplicationInputs reads what the desired state of an Application is computed from.
 func ApplicationInputs(
 	ctx context.Context, reader client.Reader, application *v1alpha1.Application,
 ) (desired.Inputs, error) {
@@ -69,7 +69,7 @@ func ApplicationInputs(
 	return in, err
 }
 
-// Claimants returns the other Applications, of any namespace, that want the address which the given one wants.
+// Claimants returns the other Applications, of any namespace, that have the same address.
 func Claimants(ctx context.Context, reader client.Reader, application *v1alpha1.Application) ([]v1alpha1.Application, error) {
 	address := desired.Address(application)
 	if address == "" {
@@ -84,7 +84,7 @@ func Claimants(ctx context.Context, reader client.Reader, application *v1alpha1.
 	}), nil
 }
 
-// UsersOf returns the Applications that name a cache.
+// UsersOf returns the Applications that list a cache.
 func UsersOf(ctx context.Context, reader client.Reader, cache client.Object) ([]v1alpha1.Application, error) {
 	found := &v1alpha1.ApplicationList{}
 	err := reader.List(ctx, found, client.InNamespace(cache.GetNamespace()), client.MatchingFields{cacheField: cache.GetName()})

@@ -53,7 +53,7 @@ func TestAForeignObjectIsLeftAloneUntilItIsGone(t *testing.T) {
 			want := specOf(t, object)
 			created := s.create(sample())
 			found, message := s.awaitReason(created, v1alpha1.ReasonNameConflict)
-			if !strings.Contains(message, kind+" application-sample exists already and was not made for this Application") ||
+			if !strings.Contains(message, kind+" application-sample already exists and does not belong to this Application") ||
 				!strings.Contains(message, "delete or rename it") {
 				t.Errorf("the message does not say what is wrong and how to mend it: %q", message)
 			}
@@ -103,7 +103,7 @@ func TestACacheOfTheSameNameIsNotDisturbed(t *testing.T) {
 	s.create(web())
 	s.awaitReady("web", 1)
 	s.createCache("web")
-	s.AwaitEvent("NameConflict", "Deployment web exists already and was not made for this Memcached")
+	s.AwaitEvent("NameConflict", "Deployment web already exists and does not belong to this Memcached")
 	if image := mustGet[appsv1.Deployment](s, "web").Spec.Template.Spec.Containers[0].Image; image != web().Obj().Spec.Image {
 		t.Errorf("the Deployment runs %s", image)
 	}

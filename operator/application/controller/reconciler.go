@@ -23,28 +23,28 @@ import (
 	"github.com/example/memcached-operator/operator/olmcondition"
 )
 
-// Reconciler makes the cluster agree with what each Application says.
+// Reconciler reconciles Applications.
 type Reconciler struct {
-	// Client reads from the operator's caches and writes to the API server.
+	// Client reads from the cache and writes to the API server.
 	Client client.Client
 
 	// Applier writes the objects that an Application owns.
 	Applier *apply.Applier
 
-	// Reporter writes the status, and tells of what has happened.
+	// Reporter writes the status, log and events.
 	Reporter *report.Reporter
 
-	// Metrics counts outcomes.
+	// Metrics counts reconciles by result.
 	Metrics *metrics.Metrics
 
-	// Work remembers what an upgrade of the operator should wait for.
+	// Work tracks rollouts that an upgrade of the operator should wait for.
 	Work *olmcondition.Tracker
 
-	// Clock dates conditions.
+	// Clock provides the transition times of conditions.
 	Clock clock.PassiveClock
 }
 
-// Reconcile takes one Application through the stages. A stage that fails does not keep the status from saying so.
+// Reconcile makes the cluster match one Application. The status is written even if an earlier stage fails.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	application := &v1alpha1.Application{}
 	err := r.Client.Get(ctx, request.NamespacedName, application)
@@ -61,7 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	in, err := ApplicationInputs(ctx, r.Client, application)
 	if err != nil {
-		return reconcile.Result{}, err // Without them, nothing that a status could say would be true.
+		return reconcile.Result{}, err // Without inputs, a status would be wrong.
 	}
 	plan, id := desired.Plan(in), desired.Identity(application)
 	applied, err := r.Applier.Apply(ctx, application, plan)
@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
 	})
 	if ctx.Err() != nil {
-		return reconcile.Result{}, nil // The operator stops. Who runs next begins this pass anew, so it has not failed.
+		return reconcile.Result{}, nil // The operator is stopping, which is not a failure. The next leader reconciles again.
 	}
 	r.Metrics.Reconciled(v1alpha1.ApplicationKind, err)
 	return reconcileerror.Resolve(err)

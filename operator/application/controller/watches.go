@@ -46,8 +46,8 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 	return nil
 }
 
-// itselfAndClaimants returns the Application that has changed, and those that want the same address: one of them may
-// get it now, or lose it.
+// itselfAndClaimants returns the changed Application and those with the same address: one of them may gain or lose the
+// address.
 func itselfAndClaimants(reader client.Reader) watch.MapFunc {
 	return func(object client.Object) []types.NamespacedName {
 		names := watch.Self(object)
@@ -60,18 +60,17 @@ func itselfAndClaimants(reader client.Reader) watch.MapFunc {
 	}
 }
 
-// users returns the Applications that name the cache that has changed.
+// users returns the Applications that list the changed cache.
 func users(reader client.Reader) watch.MapFunc {
 	return func(object client.Object) []types.NamespacedName {
 		return namesOf(UsersOf(context.Background(), reader, object))
 	}
 }
 
-// namesOf returns the names of Applications that were read from the operator's cache, which can only fail while the
-// operator stops.
+// namesOf returns the names of Applications. A read from the cache fails only while the operator stops.
 func namesOf(applications []v1alpha1.Application, err error) []types.NamespacedName {
 	if err != nil {
-		log.Log.Info("A change may be noticed late", "reason", err.Error())
+		log.Log.Info("Cannot list the Applications that a change concerns", "reason", err.Error())
 		return nil
 	}
 	var names []types.NamespacedName
@@ -81,8 +80,8 @@ func namesOf(applications []v1alpha1.Application, err error) []types.NamespacedN
 	return names
 }
 
-// cacheChange: a cache that is gone or says anew how to connect to it is urgent. A new one has yet to say it, and most
-// often does so at once: until then there is nothing to tell.
+// cacheChange is the Delay of Memcacheds: deletion and a new binding are urgent. A new Memcached usually publishes its
+// binding at once, and there is nothing to report before.
 func cacheChange(before, now client.Object) time.Duration {
 	if now == nil {
 		return 0

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// ServersVariable names the caches' addresses, "host:port,host:port", in the order of the spec.
+	// ServersVariable is the environment variable with the addresses of the caches, "host:port,host:port", in the order of the spec.
 	ServersVariable = "MEMCACHED_SERVERS"
 
-	// RootVariable names the directory of the bindings, as https://servicebinding.io wants it.
+	// RootVariable is the environment variable with the directory of the bindings (https://servicebinding.io).
 	RootVariable = "SERVICE_BINDING_ROOT"
 
-	// bindingRoot is that directory: one directory below it for each cache.
+	// bindingRoot is that directory. It has one directory for each cache.
 	bindingRoot = "/bindings"
 
-	// volumePrefix and the longest name of a cache make a name that a volume may have.
+	// volumePrefix is short enough for the longest name of a cache: together they are a valid volume name.
 	volumePrefix = "binding-"
 )
 
-// bindingVariables tells the application where its caches are. A cache's address follows from its name, so that it can
-// be given before the cache exists.
+// bindingVariables returns the variables with the addresses of the caches. An address follows from the name of the
+// cache, so the cache need not exist.
 func bindingVariables(application *v1alpha1.Application) []*corev1ac.EnvVarApplyConfiguration {
 	var servers []string
 	for _, cache := range application.Spec.Caches {
@@ -41,8 +41,8 @@ func bindingVariables(application *v1alpha1.Application) []*corev1ac.EnvVarApply
 	}
 }
 
-// bindingVolumes holds the caches' binding Secrets. They are optional: a pod starts without, and the kubelet fills the
-// directory when the Secret appears.
+// bindingVolumes returns a volume for the binding Secret of each cache. The Secrets are optional: a pod starts without
+// them, and the kubelet fills the directory when the Secret appears.
 func bindingVolumes(application *v1alpha1.Application) []*corev1ac.VolumeApplyConfiguration {
 	var volumes []*corev1ac.VolumeApplyConfiguration
 	for _, cache := range application.Spec.Caches {

@@ -15,14 +15,14 @@ const (
 	// PortName is the name of the application's port, in the pod and in the Service.
 	PortName = "http"
 
-	// defaultPort is what the schema gives to objects that name no port.
+	// defaultPort is the default of the CRD schema.
 	defaultPort = 8080
 
-	// maxSurge is how many pods more than wanted a rolling update starts at a time.
+	// maxSurge is how many surplus pods a rolling update starts at a time.
 	maxSurge = "25%"
 )
 
-// deployment returns the pods of an Application. A rolling update never has fewer ready pods than wanted.
+// deployment returns the Deployment of an Application. A rolling update never has fewer ready pods than wanted.
 func deployment(in Inputs) *appsv1ac.DeploymentApplyConfiguration {
 	application, id := in.Application, Identity(in.Application)
 	return appsv1ac.Deployment(application.Name, application.Namespace).

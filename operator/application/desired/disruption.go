@@ -7,11 +7,11 @@ import (
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 )
 
-// disruptible is the number of replicas from which on one may be evicted while the others serve. With fewer, a budget
-// would keep a machine from ever being drained.
+// disruptible is the number of replicas from which one may be evicted while the others serve. With fewer, a budget
+// would block the drain of a node.
 const disruptible = 2
 
-// disruptionBudget lets one pod be evicted at a time. Pods that do not serve anyway may always be evicted.
+// disruptionBudget lets one pod be evicted at a time. Pods that are not ready may always be evicted.
 func disruptionBudget(in Inputs) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	application, id := in.Application, Identity(in.Application)
 	return policyv1ac.PodDisruptionBudget(application.Name, application.Namespace).

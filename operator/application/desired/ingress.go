@@ -10,10 +10,10 @@ import (
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 )
 
-// rootPath is what the schema gives to an ingress that names no path.
+// rootPath is the default of the CRD schema.
 const rootPath = "/"
 
-// ingress returns the way to an Application from outside of the cluster.
+// ingress returns the Ingress of an Application.
 func ingress(in Inputs) *networkingv1ac.IngressApplyConfiguration {
 	application, wanted := in.Application, in.Application.Spec.Ingress
 	spec := networkingv1ac.IngressSpec().
@@ -39,11 +39,11 @@ func ingress(in Inputs) *networkingv1ac.IngressApplyConfiguration {
 		WithSpec(spec)
 }
 
-// Path returns the URL path that goes to the application.
+// Path returns the URL path prefix of an ingress.
 func Path(ingress *v1alpha1.IngressSpec) string { return cmp.Or(ingress.Path, rootPath) }
 
-// Address returns what only one Application may have: host and path of its ingress, empty if it wants none. A path means
-// the same with and without a "/" at its end.
+// Address returns host and path of the ingress, which only one Application may have. It is empty without an ingress. A
+// trailing "/" of the path does not matter.
 func Address(application *v1alpha1.Application) string {
 	if application.Spec.Ingress == nil {
 		return ""
@@ -51,8 +51,8 @@ func Address(application *v1alpha1.Application) string {
 	return application.Spec.Ingress.Host + strings.TrimSuffix(Path(application.Spec.Ingress), "/")
 }
 
-// Holder returns the Application that has the address which in's wants, nil if it has it itself. The oldest has it,
-// so that one which is created later never takes away an address that serves.
+// Holder returns the other Application that holds the address of in.Application, nil if in.Application holds it. The
+// oldest one holds an address, so that a new Application never takes over an address in use.
 func Holder(in Inputs) *v1alpha1.Application {
 	holder := in.Application
 	for i := range in.Claimants {
@@ -66,7 +66,7 @@ func Holder(in Inputs) *v1alpha1.Application {
 	return holder
 }
 
-// older puts Applications in the order in which they were created, those of the same second in that of their names.
+// older orders Applications by creation time, then by namespace and name.
 func older(a, b *v1alpha1.Application) bool {
 	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) < 0

@@ -5,14 +5,14 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// Inputs is everything the desired state of an Application is computed from.
+// Inputs is what the desired state of an Application is computed from.
 type Inputs struct {
-	// Application is the object as the user wrote it. It is never changed.
+	// Application is the object. It is never changed.
 	Application *appv1alpha1.Application
 
 	// Claimants are the other Applications, of any namespace, whose ingress has the same address.
 	Claimants []appv1alpha1.Application
 
-	// Caches are those of the named Memcacheds that exist, in the order of the spec.
+	// Caches are the listed Memcacheds that exist, in the order of the spec.
 	Caches []v1alpha1.Memcached
 }

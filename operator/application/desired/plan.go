@@ -1,3 +1,8 @@
+// Package desired computes the desired state of an Application. It is pure: the same inputs give the same plan, and it
+// uses no client, context, clock or environment.
+//
+// The pod template depends on the Application's spec only. Creating, changing or deleting a cache restarts no pod: the
+// pod refers to the binding Secret by a name that never changes, and the kubelet updates its contents.
 package desired
 
 import (
@@ -11,10 +16,11 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-// ApplicationName is the value of the label app.kubernetes.io/name on everything that belongs to an Application.
+// ApplicationName is the value of the label app.kubernetes.io/name on all objects of an Application.
 const ApplicationName = "application"
 
-// Plan returns everything that an Application needs, and what it must not have. All objects bear its name.
+// Plan returns the objects that an Application must have, and those that it must not have. All have the name of the
+// Application.
 func Plan(in Inputs) owned.Plan {
 	plan := owned.Plan{Present: []owned.Configuration{deployment(in), service(in)}}
 	if in.Application.Spec.Ingress != nil && Holder(in) == nil {
@@ -30,12 +36,12 @@ func Plan(in Inputs) owned.Plan {
 	return plan
 }
 
-// Identity returns what the labels of an Application's objects are made of.
+// Identity returns the identity for the labels of an Application's objects.
 func Identity(application *v1alpha1.Application) owned.Identity {
 	return owned.Identity{Name: ApplicationName, Instance: application.Name, Component: "web"}
 }
 
-// Replicas returns the number of pods that are wanted.
+// Replicas returns the wanted number of pods.
 func Replicas(application *v1alpha1.Application) int32 {
 	return ptr.Deref(application.Spec.Replicas, 1)
 }

@@ -24,8 +24,8 @@ func sample() *testkit.Application {
 	return testkit.MakeApplication("application-sample").UID("uid-1")
 }
 
-// The golden files show everything an Application is made of. A change below spec.template restarts every pod when the
-// operator is upgraded.
+// The golden files contain all objects of an Application. A change below spec.template restarts every pod when the operator
+// is upgraded.
 func TestPlan(t *testing.T) {
 	for name, object := range map[string]*testkit.Application{
 		"plain":          sample(),
@@ -44,7 +44,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// environment uses every way in which a variable gets its value, and resources in an unusual notation.
+// environment uses every source of a variable, and quantities in an unusual notation.
 func environment(spec *v1alpha1.ApplicationSpec) {
 	spec.Port = 3000
 	spec.Resources = corev1.ResourceRequirements{
@@ -65,7 +65,7 @@ func environment(spec *v1alpha1.ApplicationSpec) {
 	}
 }
 
-// openSecurity asks for what the defaults forbid.
+// openSecurity overrides the restricted defaults.
 func openSecurity(spec *v1alpha1.ApplicationSpec) {
 	spec.PodSecurityContext = &corev1.PodSecurityContext{RunAsUser: ptr.To[int64](0)}
 	spec.SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
@@ -104,8 +104,7 @@ func TestPlanLeavesItsInputsAlone(t *testing.T) {
 	}
 }
 
-// Selectors can never be changed. If this test fails, applications made by released versions cannot be looked after any
-// more.
+// Selectors are immutable. If this test fails, the operator cannot manage applications of released versions any more.
 func TestSelectorIsTheReleasedOne(t *testing.T) {
 	id := desired.Identity(testkit.MakeApplication("a").Obj())
 	const released = "app.kubernetes.io/instance=a,app.kubernetes.io/managed-by=memcached-operator,app.kubernetes.io/name=application"
@@ -114,7 +113,7 @@ func TestSelectorIsTheReleasedOne(t *testing.T) {
 	}
 }
 
-// What a cache is doing must not restart the pods that use it.
+// A change of a cache must not restart the pods that use it.
 func TestThePodTemplateDependsOnTheSpecAlone(t *testing.T) {
 	in := inputs(sample().Caches("a").Ingress("a.example.com", "/", "").Obj())
 	want := desired.Plan(in).Present[0]
@@ -125,7 +124,7 @@ func TestThePodTemplateDependsOnTheSpecAlone(t *testing.T) {
 	}
 }
 
-func TestTheOldestClaimantHasTheAddress(t *testing.T) {
+func TestTheOldestClaimantHoldsTheAddress(t *testing.T) {
 	at := func(second int) metav1.Time { return metav1.NewTime(time.Date(2030, 1, 1, 0, 0, second, 0, time.UTC)) }
 	claims := func(namespace, name string, second int) *v1alpha1.Application {
 		return testkit.MakeApplication(name).Namespace(namespace).Created(at(second)).Ingress("a.example.com", "/", "").Obj()

@@ -10,19 +10,19 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-// drainSeconds is how long a pod goes on serving after it was told to stop. Those who send requests learn of its end at
-// the same time as the pod itself, and need a moment to stop sending.
+// drainSeconds is how long a pod continues to serve after it is told to stop. Clients learn of its termination at the
+// same time as the pod and need a moment to stop sending requests.
 const drainSeconds = 5
 
-// podSpec is what each replica is made of.
+// podSpec returns the pod template of the application.
 func podSpec(application *v1alpha1.Application, id owned.Identity) *corev1ac.PodSpecApplyConfiguration {
 	return corev1ac.PodSpec().
-		// An application that was not written for Kubernetes has no use for the API server, nor for variables about the
-		// namespace's Services, which can clash with its own.
+		// An ordinary application needs neither access to the API server nor the variables of the namespace's Services,
+		// which can conflict with its own.
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
 		WithSecurityContext(podSecurity(application.Spec)).
-		// Losing one machine should lose few pods; but a cluster with a single machine still runs them all.
+		// The loss of a node should affect few pods; a cluster with a single node still runs all of them.
 		WithTopologySpreadConstraints(corev1ac.TopologySpreadConstraint().
 			WithMaxSkew(1).
 			WithTopologyKey(corev1.LabelHostname).
@@ -40,7 +40,7 @@ func container(application *v1alpha1.Application) *corev1ac.ContainerApplyConfig
 								WithName(PortName).
 								WithContainerPort(Port(application)).
 								WithProtocol(corev1.ProtocolTCP)).
-		WithEnv(bindingVariables(application)...). // First, so that the user's may refer to them.
+		WithEnv(bindingVariables(application)...). // First, so that variables of the user can refer to them.
 		WithEnv(environment(application)...).
 		WithVolumeMounts(bindingMounts(application)...).
 		WithReadinessProbe(readiness()).
@@ -54,8 +54,8 @@ func container(application *v1alpha1.Application) *corev1ac.ContainerApplyConfig
 	return container
 }
 
-// environment returns the variables that the user wants. A reference to a field is compared as a whole, so what the API
-// server adds to it is given.
+// environment returns the variables of the user. A fieldRef is compared as a whole, so the default that the API server
+// adds is set.
 func environment(application *v1alpha1.Application) []*corev1ac.EnvVarApplyConfiguration {
 	var variables []*corev1ac.EnvVarApplyConfiguration
 	for _, variable := range application.Spec.Env {
@@ -68,8 +68,8 @@ func environment(application *v1alpha1.Application) []*corev1ac.EnvVarApplyConfi
 	return variables
 }
 
-// readiness lets a pod serve as soon as its port accepts connections. The kubelet looks at a new container when it
-// starts and then once a period, so the period is also how long a start takes.
+// readiness makes a pod ready when its port accepts connections. The kubelet probes a new container when it starts and
+// then once per period, so the period is also the time until a new pod is ready.
 func readiness() *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().
 		WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(PortName))).

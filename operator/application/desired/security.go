@@ -11,8 +11,8 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-// podSecurity is what the restricted pod security standard asks of a pod, with the user's wishes over it. A default that
-// would contradict a wish is left out: who asks for user 0 need not say that root is meant.
+// podSecurity merges the user's settings over those of the restricted pod security standard. A default that would
+// contradict the user's settings is left out: runAsUser 0 implies that runAsNonRoot is not wanted.
 func podSecurity(spec v1alpha1.ApplicationSpec) *corev1ac.PodSecurityContextApplyConfiguration {
 	base := corev1ac.PodSecurityContext().
 		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
@@ -23,7 +23,7 @@ func podSecurity(spec v1alpha1.ApplicationSpec) *corev1ac.PodSecurityContextAppl
 	return owned.Overlay(base, spec.PodSecurityContext)
 }
 
-// containerSecurity is the same for the container.
+// containerSecurity does the same for the container.
 func containerSecurity(spec v1alpha1.ApplicationSpec) *corev1ac.SecurityContextApplyConfiguration {
 	base := corev1ac.SecurityContext().
 		WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))
@@ -35,7 +35,7 @@ func containerSecurity(spec v1alpha1.ApplicationSpec) *corev1ac.SecurityContextA
 
 func isRoot(user *int64) bool { return user != nil && *user == 0 }
 
-// escalates tells whether the API server would refuse the wish together with allowPrivilegeEscalation false.
+// escalates tells whether the API server would reject the settings together with allowPrivilegeEscalation false.
 func escalates(wish *corev1.SecurityContext) bool {
 	return wish != nil && (ptr.Deref(wish.Privileged, false) ||
 		wish.Capabilities != nil && slices.Contains(wish.Capabilities.Add, "CAP_SYS_ADMIN"))

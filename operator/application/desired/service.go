@@ -6,7 +6,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
-// service returns the address of an Application within the cluster.
+// service returns the Service of an Application.
 func service(in Inputs) *corev1ac.ServiceApplyConfiguration {
 	application, id := in.Application, Identity(in.Application)
 	return corev1ac.Service(application.Name, application.Namespace).

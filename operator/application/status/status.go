@@ -1,3 +1,4 @@
+// Package status computes the status of an Application. It is pure: the time is an input.
 package status
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// ofApplication is how an Application speaks of its pods.
+// ofApplication is the wording of an Application's conditions.
 var ofApplication = conditions.Wording{
 	One: "pod", Many: "pods", Process: "the application",
 
@@ -28,16 +29,16 @@ var ofApplication = conditions.Wording{
 	Refused:       v1alpha1.ReasonPodsRefused,
 }
 
-// Application computes the status of an Application. Its old status serves only to keep the time of a condition's last
-// transition, and conditions that others have added.
-func Application(in desired.Inputs, pass conditions.Reconcile) v1alpha1.ApplicationStatus {
+// Application computes the status of an Application. The old status only provides the transition times of conditions,
+// and the conditions of other clients.
+func Application(in desired.Inputs, run conditions.Reconcile) v1alpha1.ApplicationStatus {
 	application := in.Application
 	next := *application.Status.DeepCopy()
-	if pass.Err == nil {
+	if run.Err == nil {
 		next.ObservedGeneration = application.Generation
 	}
 	pods := conditions.Workload{
-		Reconcile: pass, Wording: ofApplication,
+		Reconcile: run, Wording: ofApplication,
 		Wanted: desired.Replicas(application), Generation: application.Generation,
 		Checks: []conditions.Check{
 			func(conditions.Workload) (string, string, bool) { return hostConflict(in) },
@@ -45,14 +46,14 @@ func Application(in desired.Inputs, pass conditions.Reconcile) v1alpha1.Applicat
 			func(conditions.Workload) (string, string, bool) { return cacheNotBound(in) },
 		},
 	}
-	next.Selector = pass.Selector
-	next.URL = address(application, pass.Observed)
+	next.Selector = run.Selector
+	next.URL = address(application, run.Observed)
 	next.Replicas, next.ReadyReplicas = pods.Replicas(), pods.ReadyPods()
 	pods.SetAll(&next.Conditions)
 	return next
 }
 
-// address returns the best of the ways to the application that there are, empty if there is none yet.
+// address returns the URL of the application, empty if neither Ingress nor Service exists yet.
 func address(application *v1alpha1.Application, observed workload.Observed) string {
 	ingress := application.Spec.Ingress
 	switch {
@@ -68,7 +69,8 @@ func address(application *v1alpha1.Application, observed workload.Observed) stri
 	return ""
 }
 
-// hostConflict tells whose the address is. What other namespaces hold is nobody's business: they are not named.
+// hostConflict reports the older Application with the same address. An Application of another namespace is not named,
+// because the user may not be allowed to see it.
 func hostConflict(in desired.Inputs) (string, string, bool) {
 	holder := desired.Holder(in)
 	if holder == nil {
@@ -80,22 +82,23 @@ func hostConflict(in desired.Inputs) (string, string, bool) {
 	}
 	ingress := in.Application.Spec.Ingress
 	return v1alpha1.ReasonHostConflict, fmt.Sprintf(
-		"Host %s with path %s belongs to %s, which is older, so there is no Ingress; choose another host or path, or let the other one go",
+		"Host %s with path %s belongs to %s, which is older, so no Ingress is created: "+
+			"choose another host or path, or change the other Application",
 		ingress.Host, desired.Path(ingress), whom), true
 }
 
-// cacheNotFound names the caches that do not exist.
+// cacheNotFound reports caches that do not exist.
 func cacheNotFound(in desired.Inputs) (string, string, bool) {
 	missing := cachesThat(in, func(found *cachev1alpha1.Memcached) bool { return found == nil })
 	if len(missing) == 0 {
 		return "", "", false
 	}
 	return v1alpha1.ReasonCacheNotFound, fmt.Sprintf(
-		"%s not found in namespace %s: create %s, or remove %s from spec.caches; the pods run without",
-		listed("Memcached", missing), in.Application.Namespace, them(missing), them(missing)), true
+		"%s not exist in namespace %s: create %[3]s, or remove %[3]s from spec.caches; the pods run without %[3]s",
+		listed(missing, "does", "do"), in.Application.Namespace, them(missing)), true
 }
 
-// cacheNotBound names the caches that exist, but have not published how to reach them.
+// cacheNotBound reports caches that exist, but have not published how to connect to them.
 func cacheNotBound(in desired.Inputs) (string, string, bool) {
 	unbound := cachesThat(in, func(found *cachev1alpha1.Memcached) bool {
 		return found != nil && found.Status.Binding == nil
@@ -104,12 +107,12 @@ func cacheNotBound(in desired.Inputs) (string, string, bool) {
 		return "", "", false
 	}
 	return v1alpha1.ReasonCacheNotBound, fmt.Sprintf(
-		"%s without status.binding yet: kubectl describe memcached %s says why",
-		listed("Memcached", unbound), strings.Join(unbound, " ")), true
+		"%s no status.binding yet: see kubectl describe memcached %s",
+		listed(unbound, "has", "have"), strings.Join(unbound, " ")), true
 }
 
-// cachesThat returns the names of the wanted caches that are as asked, in the order of the spec. A cache that does not
-// exist is nil.
+// cachesThat returns the names of the listed caches for which is returns true, in the order of the spec. is gets nil
+// for a cache that does not exist.
 func cachesThat(in desired.Inputs, is func(*cachev1alpha1.Memcached) bool) []string {
 	var names []string
 	for _, wanted := range in.Application.Spec.Caches {
@@ -125,12 +128,12 @@ func cachesThat(in desired.Inputs, is func(*cachev1alpha1.Memcached) bool) []str
 	return names
 }
 
-// listed says "Memcached a is" or "Memcacheds a, b are".
-func listed(kind string, names []string) string {
+// listed returns "Memcached a" and the singular verb, or "Memcacheds a, b" and the plural one.
+func listed(names []string, singular, plural string) string {
 	if len(names) == 1 {
-		return kind + " " + names[0] + " is"
+		return "Memcached " + names[0] + " " + singular
 	}
-	return kind + "s " + strings.Join(names, ", ") + " are"
+	return "Memcacheds " + strings.Join(names, ", ") + " " + plural
 }
 
 func them(names []string) string {

@@ -60,20 +60,20 @@ func TestConditionsOfAnApplication(t *testing.T) {
 			want:    "True/AllPodsReady True/AllPodsReady False/AsExpected False/AsExpected",
 			message: "2 of 2 pods are ready",
 		},
-		"no pod is wanted and none runs": {
+		"no pods are wanted and none run": {
 			application: web().Replicas(0), deployment: testkit.Deployment(0, 0, 0),
 			want:    "True/ScaledToZero True/ScaledToZero False/AsExpected False/AsExpected",
-			message: "No pod is wanted, and none runs",
+			message: "No pods are wanted and none run",
 		},
 		"no Deployment yet": {
 			application: web(),
 			want:        "False/PodsStarting False/NoPodReady True/PodsStarting False/AsExpected",
-			message:     "The pods are about to be created",
+			message:     "Creating pods",
 		},
 		"pods are being replaced": {
 			application: web(), deployment: testkit.Deployment(3, 1, 2), pods: testkit.Pods(3),
 			want:    "False/PodsUpdating True/AllPodsReady True/PodsUpdating False/AsExpected",
-			message: "1 of 2 pods are replaced",
+			message: "1 of 2 pods are up to date",
 		},
 		"surplus pods are being stopped": {
 			application: web().Replicas(1), deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
@@ -84,74 +84,74 @@ func TestConditionsOfAnApplication(t *testing.T) {
 			want:    "False/PodsStarting True/SomePodsReady True/PodsStarting False/AsExpected",
 			message: "1 of 2 pods are ready",
 		},
-		"a container does not keep running": {
+		"a container keeps exiting": {
 			application: web(), deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.Container(func(c *corev1.ContainerStatus) {
 				c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1}
 			})),
 			want:    "False/PodsFailing True/SomePodsReady True/PodsStarting True/PodsFailing",
-			message: "1 of 2 pods are failing: the application does not keep running (Error, exit code 1)",
+			message: "1 of 2 pods are failing: the application keeps exiting (Error, exit code 1)",
 		},
 		"the image is not there, and must not be pulled": {
 			application: web(), deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.WaitingFor("ErrImageNeverPull")),
 			want:    "False/PodsFailing True/SomePodsReady True/PodsStarting True/PodsFailing",
-			message: "1 of 2 pods are failing: the image is not on the machine (ErrImageNeverPull)",
+			message: "1 of 2 pods are failing: the image is not on the node (ErrImageNeverPull)",
 		},
-		"no machine has room": {
+		"a pod cannot be scheduled": {
 			application: web(), deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), func(pod *corev1.Pod) {
 				pod.Status.Conditions = []corev1.PodCondition{{
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available.",
 				}}
 			}),
 			want:    "False/PodsUnschedulable True/SomePodsReady True/PodsStarting True/PodsUnschedulable",
-			message: "No machine has room for a pod: 0/1 nodes are available.",
+			message: "A pod cannot be scheduled: 0/1 nodes are available.",
 		},
-		"a quota is used up": {
+		"a quota is exceeded": {
 			application: web(), deployment: testkit.Deployment(1, 1, 1, appsv1.DeploymentCondition{
 				Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: small",
 			}), pods: testkit.Pods(1),
 			want:    "False/PodsRefused True/SomePodsReady True/PodsStarting True/PodsRefused",
 			message: "Kubernetes refuses to create pods: exceeded quota: small",
 		},
-		"a cache is missing": {
+		"a cache does not exist": {
 			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a")}, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want:    "False/CacheNotFound True/AllPodsReady False/AsExpected True/CacheNotFound",
-			message: "Memcached b is not found in namespace default: create it, or remove it from spec.caches; the pods run without",
+			message: "Memcached b does not exist in namespace default: create it, or remove it from spec.caches; the pods run without it",
 		},
-		"several caches are missing": {
+		"several caches do not exist": {
 			application: web().Caches("c", "b", "a"), caches: []v1alpha1.Memcached{bound("b")}, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want:    "False/CacheNotFound True/AllPodsReady False/AsExpected True/CacheNotFound",
-			message: "Memcacheds c, a are not found in namespace default: create them, or remove them from spec.caches; the pods run without",
+			message: "Memcacheds c, a do not exist in namespace default: create them, or remove them from spec.caches; the pods run without them",
 		},
 		"a cache has not published its address": {
 			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a"), unbound("b")}, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want:    "False/CacheNotBound True/AllPodsReady False/AsExpected True/CacheNotBound",
-			message: "Memcached b is without status.binding yet: kubectl describe memcached b says why",
+			message: "Memcached b has no status.binding yet: see kubectl describe memcached b",
 		},
 		"a missing cache comes before one without an address": {
 			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{unbound("a")}, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want: "False/CacheNotFound True/AllPodsReady False/AsExpected True/CacheNotFound",
 		},
-		"all caches are there": {
+		"all caches are bound": {
 			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a"), bound("b")}, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want: "True/AllPodsReady True/AllPodsReady False/AsExpected False/AsExpected",
 		},
-		"an older one has the host": {
+		"an older Application has the host": {
 			application: web().Ingress("a.example.com", "/", ""), claimants: elder("default"), deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want: "False/HostConflict True/AllPodsReady False/AsExpected True/HostConflict",
-			message: "Host a.example.com with path / belongs to Application elder, which is older, so there is no Ingress; " +
-				"choose another host or path, or let the other one go",
+			message: "Host a.example.com with path / belongs to Application elder, which is older, so no Ingress is created: " +
+				"choose another host or path, or change the other Application",
 		},
-		"an older one of another namespace has the host": {
+		"an older Application of another namespace has the host": {
 			application: web().Ingress("a.example.com", "/", ""), claimants: elder("secret"), deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want: "False/HostConflict True/AllPodsReady False/AsExpected True/HostConflict",
-			message: "Host a.example.com with path / belongs to an Application of another namespace, which is older, so there is no Ingress; " +
-				"choose another host or path, or let the other one go",
+			message: "Host a.example.com with path / belongs to an Application of another namespace, which is older, so no Ingress is created: " +
+				"choose another host or path, or change the other Application",
 		},
-		"a failed pass comes before all else": {
+		"a failed reconcile comes before all else": {
 			application: web().Caches("a").Ingress("a.example.com", "/", ""), claimants: elder("default"),
-			err:     reconcileerror.Terminal(appv1alpha1.ReasonNameConflict, errors.New("Deployment web exists already")),
+			err:     reconcileerror.Terminal(appv1alpha1.ReasonNameConflict, errors.New("Deployment web already exists")),
 			want:    "False/NameConflict False/NoPodReady False/NameConflict True/NameConflict",
-			message: "Deployment web exists already",
+			message: "Deployment web already exists",
 		},
 		"a missing cache comes before failing pods, which may fail because of it": {
 			application: web().Caches("a"), deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.WaitingFor("ErrImagePull")),
@@ -174,18 +174,18 @@ func TestConditionsOfAnApplication(t *testing.T) {
 	}
 }
 
-func TestTheURLIsTheBestWayThereIs(t *testing.T) {
+func TestURL(t *testing.T) {
 	for name, test := range map[string]struct {
 		application *testkit.Application
 		present     string
 		want        string
 	}{
-		"nothing is there yet":        {application: web().Ingress("a.example.com", "/", "")},
-		"only the Service":            {application: web(), present: "Service", want: "http://web.default.svc:8080"},
-		"another port":                {application: web().Spec(func(s *appv1alpha1.ApplicationSpec) { s.Port = 3000 }), present: "Service", want: "http://web.default.svc:3000"},
-		"an ingress":                  {application: web().Ingress("a.example.com", "", ""), present: "Service Ingress", want: "http://a.example.com/"},
-		"an ingress with a path":      {application: web().Ingress("a.example.com", "/shop", ""), present: "Service Ingress", want: "http://a.example.com/shop"},
-		"the Ingress is not made yet": {application: web().Ingress("a.example.com", "/", ""), present: "Service", want: "http://web.default.svc:8080"},
+		"no object exists yet":       {application: web().Ingress("a.example.com", "/", "")},
+		"only the Service":           {application: web(), present: "Service", want: "http://web.default.svc:8080"},
+		"another port":               {application: web().Spec(func(s *appv1alpha1.ApplicationSpec) { s.Port = 3000 }), present: "Service", want: "http://web.default.svc:3000"},
+		"an ingress":                 {application: web().Ingress("a.example.com", "", ""), present: "Service Ingress", want: "http://a.example.com/"},
+		"an ingress with a path":     {application: web().Ingress("a.example.com", "/shop", ""), present: "Service Ingress", want: "http://a.example.com/shop"},
+		"the Ingress does not exist": {application: web().Ingress("a.example.com", "/", ""), present: "Service", want: "http://web.default.svc:8080"},
 		"an ingress with TLS": {
 			application: web().Ingress("a.example.com", "/", "").Spec(func(s *appv1alpha1.ApplicationSpec) { s.Ingress.TLSSecret = "tls" }),
 			present:     "Service Ingress", want: "https://a.example.com/",
@@ -206,29 +206,29 @@ func TestTheURLIsTheBestWayThereIs(t *testing.T) {
 	}
 }
 
-func TestTheRestOfAnApplicationsStatus(t *testing.T) {
+func TestStatusOfAnApplication(t *testing.T) {
 	other := metav1.Condition{Type: "example.com/Other", Status: metav1.ConditionTrue, Reason: "Because", LastTransitionTime: testkit.Now}
 	in := desired.Inputs{Application: web().Status(appv1alpha1.ApplicationStatus{
 		ObservedGeneration: 6, Conditions: []metav1.Condition{other},
 	}).Obj()}
-	pass := conditions.Reconcile{
+	run := conditions.Reconcile{
 		Observed: workload.Observed{Deployment: testkit.Deployment(3, 2, 1), Pods: testkit.Pods(3)}, Selector: "a=b", Err: errors.New("failed"), Now: testkit.Now,
 	}
-	failed := status.Application(in, pass)
+	failed := status.Application(in, run)
 	if failed.ObservedGeneration != 6 || failed.Selector != "a=b" || failed.Replicas != 3 || failed.ReadyReplicas != 1 {
-		t.Errorf("after a failed pass the status is %+v", failed)
+		t.Errorf("after a failed reconcile, the status is %+v", failed)
 	}
 	if kept := meta.FindStatusCondition(failed.Conditions, other.Type); kept == nil || *kept != other {
-		t.Errorf("the condition of somebody else became %+v", kept)
+		t.Errorf("the condition of another client became %+v", kept)
 	}
-	pass.Err = nil
-	first := status.Application(in, pass)
+	run.Err = nil
+	first := status.Application(in, run)
 	if first.ObservedGeneration != 7 {
-		t.Errorf("after a successful pass observedGeneration is %d", first.ObservedGeneration)
+		t.Errorf("after a successful reconcile, observedGeneration is %d", first.ObservedGeneration)
 	}
 	in.Application.Status = first
-	pass.Now = metav1.NewTime(testkit.Now.Add(time.Hour))
-	if difference := cmp.Diff(first, status.Application(in, pass)); difference != "" {
+	run.Now = metav1.NewTime(testkit.Now.Add(time.Hour))
+	if difference := cmp.Diff(first, status.Application(in, run)); difference != "" {
 		t.Errorf("an hour later the status differs:\n%s", difference)
 	}
 }

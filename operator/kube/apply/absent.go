@@ -13,8 +13,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 )
 
-// absent deletes the object that reference names if it belongs to owner. Anything else of that name is none of our
-// business.
+// absent deletes the object that reference names if it belongs to owner. It ignores other objects of that name.
 func (a *Applier) absent(ctx context.Context, owner client.Object, reference owned.Reference, result *Result) error {
 	object, err := a.empty(reference)
 	if err != nil {
@@ -33,7 +32,7 @@ func (a *Applier) absent(ctx context.Context, owner client.Object, reference own
 	if err := a.confirm(ctx, owner); err != nil {
 		return err
 	}
-	// Delete exactly what was looked at: not its successor of the same name, nor a version somebody has just changed.
+	// The preconditions make sure that neither a new object of the same name nor a changed version is deleted.
 	err = a.writer.Delete(ctx, object, client.Preconditions{
 		UID:             ptr.To(object.GetUID()),
 		ResourceVersion: ptr.To(object.GetResourceVersion()),

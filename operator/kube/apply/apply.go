@@ -18,52 +18,52 @@ import (
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 )
 
-// Action is what was done to an object.
+// Action is the kind of a change.
 type Action string
 
 const (
-	// Created means: the object did not exist.
+	// Created means that the object did not exist.
 	Created Action = "Created"
 
-	// Updated means: something else is wanted than before.
+	// Updated means that the wanted configuration has changed.
 	Updated Action = "Updated"
 
-	// Repaired means: somebody else had changed the object.
+	// Repaired means that another client had changed the object.
 	Repaired Action = "Repaired"
 
-	// Deleted means: the object is not wanted any more.
+	// Deleted means that the object is no longer wanted.
 	Deleted Action = "Deleted"
 )
 
-// Change is one write.
+// Change is one successful write.
 type Change struct {
 	Action Action
 	Object owned.Reference
 
-	// Fields are the paths that differed from what was wanted, sorted. Empty for Created and Deleted.
+	// Fields are the sorted paths that differed from the wanted configuration. Empty for Created and Deleted.
 	Fields []string
 }
 
-// Result is what Apply did.
+// Result is the outcome of Apply.
 type Result struct {
-	// Changes are the writes that succeeded, in order. Empty when everything was as wanted.
+	// Changes are the successful writes, in order. Empty if all objects were as wanted.
 	Changes []Change
 
-	// Objects are the written objects as the API server returned them. They are newer than those in any cache.
+	// Objects are the written objects as returned by the API server. They are newer than cached objects.
 	Objects []*unstructured.Unstructured
 }
 
 // Applier writes owned objects.
 type Applier struct {
-	cached    client.Reader // Holds only objects with our managed-by label.
+	cached    client.Reader // Contains only objects with the operator's managed-by label.
 	live      client.Reader
 	writer    client.Writer
 	scheme    *runtime.Scheme
-	converter managedfields.TypeConverter // Of the kinds of the scheme.
-	deduced   managedfields.TypeConverter // Of others: their lists are taken as a whole.
+	converter managedfields.TypeConverter // For kinds in the scheme.
+	deduced   managedfields.TypeConverter // For other kinds: lists are atomic.
 }
 
-// New returns an Applier that reads through cached while nothing needs to be written, and through live before it does.
+// New returns an Applier that compares with objects from cached, and reads through live before it writes.
 func New(cached, live client.Reader, writer client.Writer, scheme *runtime.Scheme) *Applier {
 	return &Applier{
 		cached: cached, live: live, writer: writer, scheme: scheme,
@@ -71,10 +71,10 @@ func New(cached, live client.Reader, writer client.Writer, scheme *runtime.Schem
 	}
 }
 
-// Apply makes the cluster agree with the plan. It stops at the first error; what was done until then is in the result.
-// Errors are marked with outcome where their meaning is known: Terminal when a name is taken, Waiting when an object of
-// an earlier owner is still being deleted or the API server rejects an object, Stale when the owner or the object has
-// changed in the meantime.
+// Apply makes the cluster match the plan. It stops at the first error; the result contains the writes before it. Known
+// errors are marked with package reconcileerror: Terminal if another owner has an object of that name, Waiting if an
+// object of an earlier owner is still being deleted or the API server rejects an object, Stale if the owner or the
+// object has changed since it was read.
 func (a *Applier) Apply(ctx context.Context, owner client.Object, plan owned.Plan) (Result, error) {
 	var result Result
 	for _, configuration := range plan.Present {
@@ -90,7 +90,7 @@ func (a *Applier) Apply(ctx context.Context, owner client.Object, plan owned.Pla
 	return result, nil
 }
 
-// present makes one object what the configuration wants.
+// present makes one object match the configuration.
 func (a *Applier) present(ctx context.Context, owner client.Object, configuration owned.Configuration, result *Result) error {
 	wanted, err := encode(configuration)
 	if err != nil {
@@ -129,21 +129,22 @@ func (a *Applier) present(ctx context.Context, owner client.Object, configuratio
 	return nil
 }
 
-// write sends the apply; wanted then holds what the API server returned. found is what the decision was based on.
+// write sends the apply; wanted then contains the object that the API server returned. found is the object that the
+// decision is based on, nil if there was none.
 func (a *Applier) write(ctx context.Context, wanted *unstructured.Unstructured, found client.Object) error {
 	options := []client.ApplyOption{client.FieldOwner(owned.Manager)}
 	if found != nil {
-		// The object is ours, so our opinion wins. The uid keeps an apply from creating it anew, and the
-		// resourceVersion from overwriting what we have not seen.
+		// The object belongs to the owner, so conflicts are forced. The uid prevents that the apply creates a new
+		// object, and the resourceVersion that it overwrites a version that was not compared.
 		options = append(options, client.ForceOwnership)
 		wanted.SetUID(found.GetUID())
 		wanted.SetResourceVersion(found.GetResourceVersion())
 	}
-	// Without force, an object that somebody created since we looked is not overwritten: the apply conflicts.
+	// Without force, the apply conflicts with an object that another client has created since the read.
 	return a.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), options...)
 }
 
-// confirm makes sure that the owner still is what the caller saw.
+// confirm checks that the owner has not changed since the caller read it.
 func (a *Applier) confirm(ctx context.Context, owner client.Object) error {
 	gvk, err := apiutil.GVKForObject(owner, a.scheme)
 	if err != nil {
@@ -153,18 +154,18 @@ func (a *Applier) confirm(ctx context.Context, owner client.Object) error {
 	now.SetGroupVersionKind(gvk)
 	if err := a.live.Get(ctx, client.ObjectKeyFromObject(owner), now); err != nil {
 		if client.IgnoreNotFound(err) == nil {
-			return reconcileerror.Stale(fmt.Errorf("%s %s/%s was deleted meanwhile", gvk.Kind, owner.GetNamespace(), owner.GetName()))
+			return reconcileerror.Stale(fmt.Errorf("%s %s/%s was deleted during the reconcile", gvk.Kind, owner.GetNamespace(), owner.GetName()))
 		}
 		return fmt.Errorf("read %s %s/%s: %w", gvk.Kind, owner.GetNamespace(), owner.GetName(), err)
 	}
 	if now.UID != owner.GetUID() || now.Generation != owner.GetGeneration() || !now.DeletionTimestamp.IsZero() {
-		return reconcileerror.Stale(fmt.Errorf("%s %s/%s has changed meanwhile", gvk.Kind, owner.GetNamespace(), owner.GetName()))
+		return reconcileerror.Stale(fmt.Errorf("%s %s/%s changed during the reconcile", gvk.Kind, owner.GetNamespace(), owner.GetName()))
 	}
 	return nil
 }
 
-// empty returns an empty object of the kind that reference names. Kinds that are not in the scheme have no Go type, and are
-// not cached.
+// empty returns an empty object of the kind that reference names. Kinds outside the scheme have no Go type and are not
+// cached.
 func (a *Applier) empty(reference owned.Reference) (client.Object, error) {
 	if !a.scheme.Recognizes(reference.GroupVersionKind) {
 		object := &unstructured.Unstructured{}
@@ -182,8 +183,8 @@ func (a *Applier) empty(reference owned.Reference) (client.Object, error) {
 	return typed, nil
 }
 
-// kindIsGone tells whether an error says that the cluster knows a kind no more, which is none of Kubernetes' own. What is
-// of such a kind is of no use then, and went with it.
+// kindIsGone tells whether an error means that the CRD of a kind was removed. Objects of that kind went with it, and
+// there is nothing to apply.
 func (a *Applier) kindIsGone(reference owned.Reference, err error) bool {
 	return !a.scheme.Recognizes(reference.GroupVersionKind) && (apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err))
 }

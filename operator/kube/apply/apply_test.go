@@ -33,20 +33,20 @@ func plan(owner *v1alpha1.Memcached) owned.Plan {
 	plan, _ := desired.MakePlan(inputs.Inputs{Memcached: owner, Images: inputs.Images{
 		Memcached: map[string]string{"1.6.18": "example.com/memcached:1"}, Default: "1.6.18",
 	}})
-	return plan.Plan // The spec of a test is sound.
+	return plan.Plan // The spec of a test is valid.
 }
 
-// live returns an applier that sees everything as it is now.
+// live returns an Applier without a cache.
 func live() *apply.Applier {
 	return apply.New(cluster.Client, cluster.Client, cluster.Client, cluster.Scheme)
 }
 
-// seeing returns an applier whose cache holds just the given object, or nothing.
+// seeing returns an Applier whose cache contains only the given object, or nothing.
 func seeing(object *appsv1.Deployment) *apply.Applier {
 	return apply.New(frozen{object: object}, cluster.Client, cluster.Client, cluster.Scheme)
 }
 
-// frozen is a cache that stopped following the API server.
+// frozen is a cache that is not updated.
 type frozen struct {
 	client.Reader
 	object *appsv1.Deployment
@@ -70,7 +70,7 @@ func newOwner(t *testing.T) *v1alpha1.Memcached {
 	return owner
 }
 
-// mustApply applies and returns what was done.
+// mustApply applies a plan and returns the changes.
 func mustApply(t *testing.T, applier *apply.Applier, owner *v1alpha1.Memcached, plan owned.Plan) []apply.Change {
 	t.Helper()
 	result, err := applier.Apply(t.Context(), owner, plan)
@@ -100,11 +100,11 @@ func resize(t *testing.T, owner *v1alpha1.Memcached, size int32) {
 func wantClass(t *testing.T, err error, class reconcileerror.Class) {
 	t.Helper()
 	if got, _ := reconcileerror.Describe(err); got != class {
-		t.Errorf("outcome is %s (%v), want %s", got, err, class)
+		t.Errorf("the error is %s (%v), want %s", got, err, class)
 	}
 }
 
-func TestWhatIsAsWantedIsNotWritten(t *testing.T) {
+func TestUnchangedObjectsAreNotWritten(t *testing.T) {
 	owner := newOwner(t)
 	changes := mustApply(t, live(), owner, plan(owner))
 	notCreated := func(change apply.Change) bool { return change.Action != apply.Created }
@@ -125,8 +125,8 @@ func TestWhatIsAsWantedIsNotWritten(t *testing.T) {
 	}
 }
 
-// A stale cache must never scale down a running one: the most expensive mistake this operator could make.
-func TestAnOldCopyOfTheOwnerChangesNothing(t *testing.T) {
+// With an outdated copy of the owner, the operator must never scale down a running cache: its items would be lost.
+func TestAnOutdatedOwnerChangesNothing(t *testing.T) {
 	owner := newOwner(t)
 	mustApply(t, live(), owner, plan(owner))
 	old := owner.DeepCopy()
@@ -136,11 +136,11 @@ func TestAnOldCopyOfTheOwnerChangesNothing(t *testing.T) {
 	_, err := live().Apply(t.Context(), old, plan(old))
 	wantClass(t, err, reconcileerror.Outdated)
 	if replicas := *deployment(t, owner).Spec.Replicas; replicas != 5 {
-		t.Errorf("an old copy of the owner changed the replicas to %d", replicas)
+		t.Errorf("an outdated owner changed the replicas to %d", replicas)
 	}
 }
 
-func TestADeletedOwnerMakesNothing(t *testing.T) {
+func TestADeletedOwnerCreatesNothing(t *testing.T) {
 	owner := newOwner(t)
 	if err := cluster.Client.Delete(t.Context(), owner.DeepCopy()); err != nil {
 		t.Fatal(err)
@@ -156,15 +156,15 @@ func TestADeletedOwnerMakesNothing(t *testing.T) {
 	wantClass(t, err, reconcileerror.Outdated)
 	err = cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(owner), &appsv1.Deployment{})
 	if !apierrors.IsNotFound(err) {
-		t.Errorf("a Deployment was made for an owner that is gone: %v", err)
+		t.Errorf("a Deployment was created for a deleted owner: %v", err)
 	}
 }
 
-func TestAnOldCopyOfTheObjectIsNotOverwritten(t *testing.T) {
+func TestAnOutdatedObjectIsNotOverwritten(t *testing.T) {
 	owner := newOwner(t)
 	mustApply(t, live(), owner, plan(owner))
 	old := deployment(t, owner)
-	old.Spec.Replicas = ptr.To[int32](1) // What the stale cache shows differs from what is wanted.
+	old.Spec.Replicas = ptr.To[int32](1) // The cached object differs from the wanted one.
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"example.com/new":"yes"}}}`))
 	if err := cluster.Client.Patch(t.Context(), deployment(t, owner), patch); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestAnOldCopyOfTheObjectIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// blind is a reader that does not see an object, because it was created just after it looked.
+// blind is a reader that does not return Deployments, as if they were created just after the read.
 type blind struct{ client.Reader }
 
 func (b blind) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
@@ -187,7 +187,7 @@ func (b blind) Get(ctx context.Context, key client.ObjectKey, into client.Object
 	return b.Reader.Get(ctx, key, into, options...)
 }
 
-func TestAForeignObjectThatAppearsAtTheLastMomentIsNotOverwritten(t *testing.T) {
+func TestAForeignObjectCreatedAfterTheReadIsNotOverwritten(t *testing.T) {
 	owner := newOwner(t)
 	foreign := testkit.MakeMemcached("cache").Namespace(owner.Namespace).Size(1).Obj()
 	object := &appsv1.Deployment{}
@@ -207,7 +207,7 @@ func TestAForeignObjectThatAppearsAtTheLastMomentIsNotOverwritten(t *testing.T) 
 	wantClass(t, err, reconcileerror.Terminated)
 }
 
-func TestAFieldThatIsNotWantedAnyMoreIsGivenUp(t *testing.T) {
+func TestAFieldThatIsNoLongerWantedIsRemoved(t *testing.T) {
 	owner := newOwner(t)
 	with, without := plan(owner), plan(owner)
 	with.Present[0].(*appsv1ac.DeploymentApplyConfiguration).WithLabels(map[string]string{"example.com/extra": "yes"})
@@ -217,38 +217,38 @@ func TestAFieldThatIsNotWantedAnyMoreIsGivenUp(t *testing.T) {
 	}
 	changes := mustApply(t, live(), owner, without)
 	if len(changes) != 1 || changes[0].Action != apply.Updated {
-		t.Errorf("giving up a field did %+v", changes)
+		t.Errorf("removing a field did %+v", changes)
 	}
 	if labels := deployment(t, owner).Labels; labels["example.com/extra"] != "" {
 		t.Errorf("the label is still there: %v", labels)
 	}
 }
 
-func TestARejectedObjectIsReportedAndTriedAgain(t *testing.T) {
+func TestARejectedObjectIsReportedAndRetried(t *testing.T) {
 	owner := newOwner(t)
 	wrong := plan(owner)
 	wrong.Present[0].(*appsv1ac.DeploymentApplyConfiguration).Spec.Selector.WithMatchLabels(map[string]string{"not": "there"})
 	_, err := live().Apply(t.Context(), owner, wrong)
 	if class, reason := reconcileerror.Describe(err); class != reconcileerror.Delayed || reason != v1alpha1.ReasonRejected {
-		t.Errorf("outcome is %s %s: %v", class, reason, err)
+		t.Errorf("the error is %s %s: %v", class, reason, err)
 	}
 	if err == nil || !strings.Contains(err.Error(), "`selector` does not match template `labels`") {
 		t.Errorf("the API server is not quoted: %v", err)
 	}
 }
 
-func TestAbsentDeletesOursAndOnlyOurs(t *testing.T) {
+func TestAbsentDeletesOnlyOwnedObjects(t *testing.T) {
 	owner := newOwner(t)
 	absent := owned.Plan{Absent: []owned.Reference{{
 		GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespace: owner.Namespace, Name: owner.Name,
 	}}}
 	if changes := mustApply(t, live(), owner, absent); len(changes) != 0 {
-		t.Errorf("what is not there was deleted: %+v", changes)
+		t.Errorf("a missing object was deleted: %+v", changes)
 	}
 	mustApply(t, live(), owner, plan(owner))
 	other := testkit.MakeMemcached("cache").Namespace(owner.Namespace).UID("other").Obj()
 	if changes := mustApply(t, live(), other, absent); len(changes) != 0 {
-		t.Errorf("somebody else's object was deleted: %+v", changes)
+		t.Errorf("an object of another owner was deleted: %+v", changes)
 	}
 	old := deployment(t, owner)
 	old.ResourceVersion = "1"
@@ -259,11 +259,11 @@ func TestAbsentDeletesOursAndOnlyOurs(t *testing.T) {
 		t.Errorf("deleting did %+v", changes)
 	}
 	if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(owner), &appsv1.Deployment{}); !apierrors.IsNotFound(err) {
-		t.Errorf("it is still there: %v", err)
+		t.Errorf("the Deployment still exists: %v", err)
 	}
 }
 
-func TestDriftNamesItsFields(t *testing.T) {
+func TestRepairedChangesNameTheirFields(t *testing.T) {
 	owner := newOwner(t)
 	mustApply(t, live(), owner, plan(owner))
 	now := deployment(t, owner)
@@ -298,8 +298,8 @@ func mustDecode(t *testing.T, from any, into any) {
 	}
 }
 
-// A kind that others have brought may go again, while the operator still takes it for there.
-func TestAKindThatIsGoneKeepsNothingFromBeingApplied(t *testing.T) {
+// A CRD can be removed while the operator still believes that it exists.
+func TestAMissingKindDoesNotStopOtherObjects(t *testing.T) {
 	owner := newOwner(t)
 	wanted := plan(owner)
 	monitor := manifest.ServiceMonitor(manifest.Cache{Name: owner.Name, Namespace: owner.Namespace})

@@ -20,17 +20,17 @@ import (
 // HashAnnotation holds a hash of the configuration that was last applied to an object.
 const HashAnnotation = "cache.example.com/applied-hash"
 
-// hashPath is where HashAnnotation stands in an object.
+// hashPath is the field path of HashAnnotation.
 const hashPath = "metadata.annotations." + HashAnnotation
 
-// encode returns the configuration as it goes to the API server, with its hash in an annotation.
+// encode returns the configuration as it is sent to the API server, with its hash in an annotation.
 func encode(configuration owned.Configuration) (*unstructured.Unstructured, error) {
 	raw, err := json.Marshal(configuration)
 	if err != nil {
 		return nil, fmt.Errorf("encode an apply configuration: %w", err)
 	}
 	wanted := &unstructured.Unstructured{}
-	// Unlike encoding/json, this keeps integers integers.
+	// Unlike encoding/json, utiljson decodes integers as int64.
 	if err := utiljson.Unmarshal(raw, &wanted.Object); err != nil {
 		return nil, fmt.Errorf("encode an apply configuration: %w", err)
 	}
@@ -44,8 +44,8 @@ func encode(configuration owned.Configuration) (*unstructured.Unstructured, erro
 	return wanted, nil
 }
 
-// difference returns the change that makes found what is wanted, nil when it is already. What found has beyond the
-// wanted fields is not ours and does not count.
+// difference returns the change that makes found match wanted, nil if it already does. Fields of found that are not in
+// wanted are ignored.
 func (a *Applier) difference(wanted *unstructured.Unstructured, found client.Object) (*Change, error) {
 	reference := referenceTo(wanted)
 	left, right, err := a.typed(wanted, found)
@@ -58,11 +58,11 @@ func (a *Applier) difference(wanted *unstructured.Unstructured, found client.Obj
 	}
 	differing := comparison.Added.Union(comparison.Modified)
 	if differing.Empty() {
-		return nil, nil // No change is an answer, and documented.
+		return nil, nil // Documented: there is no difference.
 	}
 	change := &Change{Action: Updated, Object: reference, Fields: paths(differing)}
 	if len(change.Fields) > 1 {
-		// The hash differs whenever something else does, so it tells the reader nothing.
+		// The hash differs together with other fields and is of no interest to the reader.
 		change.Fields = slices.DeleteFunc(change.Fields, func(path string) bool { return path == hashPath })
 	}
 	last := found.GetAnnotations()[HashAnnotation]
@@ -72,14 +72,14 @@ func (a *Applier) difference(wanted *unstructured.Unstructured, found client.Obj
 	return change, nil
 }
 
-// typed returns both objects in the form in which they can be compared.
+// typed converts both objects into the form that can be compared.
 func (a *Applier) typed(wanted *unstructured.Unstructured, found client.Object) (left, right *typed.TypedValue, err error) {
 	found.GetObjectKind().SetGroupVersionKind(wanted.GroupVersionKind())
 	converter := a.converter
 	if !a.scheme.Recognizes(wanted.GroupVersionKind()) {
 		converter = a.deduced
 	}
-	// Others may have put the same key into a list twice; that is theirs to do.
+	// Other clients may have created duplicate keys in a list; that is not an error.
 	if left, err = converter.ObjectToTyped(found, typed.AllowDuplicates); err == nil {
 		right, err = converter.ObjectToTyped(wanted)
 	}
@@ -89,7 +89,7 @@ func (a *Applier) typed(wanted *unstructured.Unstructured, found client.Object) 
 	return left, right, nil
 }
 
-// paths returns the set's leaves in the form "spec.replicas", sorted.
+// paths returns the leaves of the set in the form "spec.replicas", sorted.
 func paths(set *fieldpath.Set) []string {
 	var paths []string
 	set.Leaves().Iterate(func(path fieldpath.Path) {

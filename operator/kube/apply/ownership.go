@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// deletionRecheck bounds how long we wait for the event of a deletion that was seen under way.
+	// deletionRecheck is the longest time to wait for the event of a deletion in progress.
 	deletionRecheck = 5 * time.Second
 
-	// rejectionRecheck is how often an object that the API server rejects is tried again: a policy or a quota may have
-	// been changed, which nothing tells us.
+	// rejectionRecheck is the time between attempts to apply an object that the API server rejects. The cause may be a
+	// policy or a quota, whose changes are not watched.
 	rejectionRecheck = time.Minute
 )
 
-// find returns the object that reference names if it is ours to change, and nil if there is none. In the steady state it
-// reads the cache only. The API server is asked when the cache knows no such object, which may mean that it lacks our
-// label, or when its owner reference is missing.
+// find returns the object that reference names if it may be changed for owner, nil if there is none. Normally it reads
+// the cache only. It asks the API server if the cache does not have the object, which may be there without the
+// operator's label, and if the owner reference is missing.
 func (a *Applier) find(ctx context.Context, owner client.Object, reference owned.Reference) (client.Object, error) {
 	object, err := a.empty(reference)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *Applier) find(ctx context.Context, owner client.Object, reference owned
 			return nil, err
 		}
 		if err := a.live.Get(ctx, key, object); apierrors.IsNotFound(err) {
-			return nil, nil // No object is an answer, and documented.
+			return nil, nil // Documented: there is no such object.
 		} else if err != nil {
 			return nil, fmt.Errorf("read %s %s: %w", reference.Kind, key, err)
 		}
@@ -53,37 +53,37 @@ func (a *Applier) find(ctx context.Context, owner client.Object, reference owned
 	if err != nil {
 		return nil, fmt.Errorf("find the kind of the owner: %w", err)
 	}
-	return object, judge(object, reference.Kind, owner, gvk)
+	return object, checkOwner(object, reference.Kind, owner, gvk)
 }
 
-// judge returns nil when object is ours to change, and otherwise an error that says whose it is.
-func judge(object client.Object, kind string, owner client.Object, ownerKind schema.GroupVersionKind) error {
+// checkOwner returns nil if object may be changed for owner, and otherwise an error that says why not.
+func checkOwner(object client.Object, kind string, owner client.Object, ownerKind schema.GroupVersionKind) error {
 	controller := metav1.GetControllerOf(object)
 	switch {
 	case controller != nil && isEarlier(controller, owner, ownerKind),
 		!object.GetDeletionTimestamp().IsZero() && (metav1.IsControlledBy(object, owner) || owned.Applied(object)):
 		return reconcileerror.Waiting(v1alpha1.ReasonWaitingForDeletion, deletionRecheck, fmt.Errorf(
-			"%s %s is still being deleted; it is created anew when it is gone", kind, object.GetName()))
+			"%s %s is still being deleted and will be created again afterwards", kind, object.GetName()))
 	case controller != nil && controller.UID == owner.GetUID():
 		return nil
 	case controller == nil && owned.Applied(object):
-		// Its owner reference was taken away, by hand or by `kubectl delete --cascade=orphan`. We made it, so we take
-		// it back, and with it the items that are cached in its pods.
+		// The operator created it, and its owner reference was removed by hand or by `kubectl delete --cascade=orphan`.
+		// Adopting it again keeps the items that are cached in its pods.
 		return nil
 	}
 	return reconcileerror.Terminal(v1alpha1.ReasonNameConflict, fmt.Errorf(
-		"%s %s exists already and was not made for this %s, so it is left alone; delete or rename it, or give the %s another name",
+		"%s %s already exists and does not belong to this %s, so it is not changed; delete or rename it, or rename the %s",
 		kind, object.GetName(), ownerKind.Kind, ownerKind.Kind))
 }
 
-// isEarlier tells whether controller is an earlier owner of the same kind and name, deleted since.
+// isEarlier tells whether controller is a deleted owner of the same kind and name.
 func isEarlier(controller *metav1.OwnerReference, owner client.Object, ownerKind schema.GroupVersionKind) bool {
 	gv, err := schema.ParseGroupVersion(controller.APIVersion)
 	return err == nil && gv.Group == ownerKind.Group && controller.Kind == ownerKind.Kind &&
 		controller.Name == owner.GetName() && controller.UID != owner.GetUID()
 }
 
-// explain marks an error of a write with what it means.
+// explain marks the error of a write with its class and reason.
 func explain(reference owned.Reference, err error) error {
 	wrapped := fmt.Errorf("apply %s %s: %w", reference.Kind, reference.Name, err)
 	switch {
@@ -91,7 +91,7 @@ func explain(reference owned.Reference, err error) error {
 		return reconcileerror.Stale(wrapped)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return reconcileerror.Waiting(v1alpha1.ReasonWaitingForDeletion, deletionRecheck, fmt.Errorf(
-			"namespace %s is being deleted, so nothing is created in it", reference.Namespace))
+			"namespace %s is being deleted; no objects can be created in it", reference.Namespace))
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return reconcileerror.Waiting(v1alpha1.ReasonRejected, rejectionRecheck, wrapped)
 	}

@@ -16,15 +16,15 @@ import (
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 )
 
-// A server-side apply merges: what others have added to an object stays. But what others have put in the place of
-// something of ours can be impossible together with it. Who edits the port of a Service replaces the entry 8080 of the
-// list by an entry 9090, and a Service with both is refused, because both have the same name. The functions below
-// find such rivals and make them ours, so that the next apply, which does not want them, removes them.
+// A server-side apply merges: fields that other clients have added stay. A field that another client has put in the place
+// of a wanted one can make the merged object invalid. For example, an edit of a Service replaces the port 8080 by 9090;
+// a Service with both ports is rejected because they have the same name. The functions below find such rival fields and
+// transfer them to the operator's field manager, so that the next apply, which does not contain them, removes them.
 
-// writeOverRivals writes an object again that the API server has refused as invalid, without what may be the cause. If
-// nothing may be, it returns what the refusal means.
+// writeOverRivals writes an object again that the API server has rejected as invalid, without its rival fields. If there
+// are none, it returns the rejection as a reconcile error.
 func (a *Applier) writeOverRivals(
-	ctx context.Context, wanted *unstructured.Unstructured, reference owned.Reference, refusal error,
+	ctx context.Context, wanted *unstructured.Unstructured, reference owned.Reference, rejection error,
 ) error {
 	found, err := a.empty(reference)
 	if err != nil {
@@ -34,14 +34,14 @@ func (a *Applier) writeOverRivals(
 		return fmt.Errorf("read %s %s: %w", reference.Kind, reference.Name, err)
 	}
 	if found.GetUID() != wanted.GetUID() || found.GetResourceVersion() != wanted.GetResourceVersion() {
-		return reconcileerror.Stale(fmt.Errorf("%s %s has changed meanwhile", reference.Kind, reference.Name))
+		return reconcileerror.Stale(fmt.Errorf("%s %s changed during the reconcile", reference.Kind, reference.Name))
 	}
 	disowned, err := a.disown(ctx, wanted, found)
 	if err != nil {
 		return fmt.Errorf("repair %s %s: %w", reference.Kind, reference.Name, err)
 	}
 	if !disowned {
-		return explain(reference, refusal)
+		return explain(reference, rejection)
 	}
 	if err := a.write(ctx, wanted, found); err != nil {
 		return explain(reference, err)
@@ -49,10 +49,10 @@ func (a *Applier) writeOverRivals(
 	return nil
 }
 
-// disown makes the rivals of wanted in found ours. It returns false when there are none, and nothing was changed.
-// Nothing but managedFields is written; found then holds what the API server returned.
+// disown transfers the rival fields in found to the operator. It returns false if there are none, and then changes
+// nothing. It writes managedFields only; found then contains the object that the API server returned.
 func (a *Applier) disown(ctx context.Context, wanted *unstructured.Unstructured, found client.Object) (bool, error) {
-	all, missing, err := a.opinion(wanted, found)
+	all, missing, err := a.wantedFields(wanted, found)
 	if err != nil {
 		return false, err
 	}
@@ -74,8 +74,8 @@ func (a *Applier) disown(ctx context.Context, wanted *unstructured.Unstructured,
 	return err == nil, err
 }
 
-// opinion returns all fields that are wanted, and those of them that found does not have.
-func (a *Applier) opinion(wanted *unstructured.Unstructured, found client.Object) (all, missing *fieldpath.Set, err error) {
+// wantedFields returns the fields of wanted, and those of them that found lacks.
+func (a *Applier) wantedFields(wanted *unstructured.Unstructured, found client.Object) (all, missing *fieldpath.Set, err error) {
 	left, right, err := a.typed(wanted, found)
 	if err != nil {
 		return nil, nil, err
@@ -90,7 +90,7 @@ func (a *Applier) opinion(wanted *unstructured.Unstructured, found client.Object
 	return all, comparison.Added, nil
 }
 
-// reassign moves the rivals from the entries of others to the entry of our applies.
+// reassign moves the rival fields from the entries of other managers to the operator's apply entry.
 func reassign(entries []metav1.ManagedFieldsEntry, all, missing *fieldpath.Set) ([]metav1.ManagedFieldsEntry, bool, error) {
 	taken := fieldpath.NewSet()
 	var own *metav1.ManagedFieldsEntry
@@ -130,9 +130,9 @@ func reassign(entries []metav1.ManagedFieldsEntry, all, missing *fieldpath.Set) 
 	return append(kept, *own), true, nil
 }
 
-// rivals returns those of theirs that we have no opinion on, and that are siblings of something of ours that is missing:
-// entries of the same list, or fields of the same structure. Metadata is left out: keys of different owners live there
-// side by side.
+// rivals returns the fields of theirs that are not wanted and are siblings of a missing wanted field: entries of the
+// same list, or fields of the same structure. Metadata is excluded, because there keys of different managers exist side
+// by side.
 func rivals(theirs, all, missing *fieldpath.Set) *fieldpath.Set {
 	ours, parents, found := map[string]bool{}, map[string]bool{}, fieldpath.NewSet()
 	all.Iterate(func(path fieldpath.Path) {

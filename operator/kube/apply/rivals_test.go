@@ -35,9 +35,9 @@ func newApplication(t *testing.T) (*v1alpha1.Application, owned.Plan) {
 	return owner, plan
 }
 
-// Each edit replaces something of ours by something that cannot be there together with it. `kubectl edit` sends such
-// edits as strategic merge patches.
-func TestWhatStandsInTheWayOfOursIsRemoved(t *testing.T) {
+// Each edit replaces a wanted field by one that cannot exist beside it. `kubectl edit` sends such edits as strategic merge
+// patches.
+func TestRivalFieldsAreRemoved(t *testing.T) {
 	for name, test := range map[string]struct {
 		object client.Object
 		edit   string
@@ -66,7 +66,7 @@ func TestWhatStandsInTheWayOfOursIsRemoved(t *testing.T) {
 			edit:   `{"spec":{"template":{"spec":{"volumes":[{"name":"binding-cache","secret":null,"emptyDir":{}}]}}}}`,
 			fields: []string{`spec.template.spec.volumes[name="binding-cache"].secret.secretName`},
 		},
-		"another way to a value": {
+		"another source of a variable": {
 			object: &appsv1.Deployment{},
 			edit: `{"spec":{"template":{"spec":{"containers":[{"name":"application",
 				"env":[{"name":"MEMCACHED_SERVERS","value":null,"valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]}]}}}}`,
@@ -92,7 +92,7 @@ func TestWhatStandsInTheWayOfOursIsRemoved(t *testing.T) {
 			object := test.object.DeepCopyObject().(client.Object)
 			object.SetNamespace(key.Namespace)
 			object.SetName(key.Name)
-			// A label of theirs beside it is not in the way, and stays.
+			// A label of the other client is no rival and stays.
 			edit := `{"metadata":{"labels":{"example.com/team":"a"}},` + test.edit[1:]
 			if err := cluster.Client.Patch(t.Context(), object, client.RawPatch("application/strategic-merge-patch+json", []byte(edit)),
 				client.FieldOwner("kubectl-edit")); err != nil {
@@ -122,8 +122,8 @@ func TestWhatStandsInTheWayOfOursIsRemoved(t *testing.T) {
 	}
 }
 
-// An object that is invalid for a reason of its own is left as it is, and so are the fields of others.
-func TestAnInvalidObjectTakesNothingFromOthers(t *testing.T) {
+// If the API server rejects the wanted object itself, the fields of other clients stay.
+func TestAnInvalidObjectKeepsTheFieldsOfOthers(t *testing.T) {
 	owner, plan := newApplication(t)
 	key := client.ObjectKeyFromObject(owner)
 	deployment := &appsv1.Deployment{}

@@ -1,3 +1,5 @@
+// Package children reads the objects that an owner has in the cluster, and their pods. It never writes and draws no
+// conclusions: package workload and the packages of each kind do.
 package children
 
 import (
@@ -18,17 +20,17 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// Reader reads the kinds that it knows.
+// Reader reads objects and knows the kinds that have a Go type.
 type Reader interface {
 	client.Reader
 	Scheme() *runtime.Scheme
 }
 
-// Read returns what there is of the objects that plan wants for owner, and the pods of the Deployment among them.
-// Objects of others are left out, even if they carry our labels.
+// Read returns the objects of plan that exist and belong to owner, and their pods. Objects of other owners are left
+// out, even if they have the operator's labels.
 //
-// written are the objects that were written in this pass. They are newer than the cache: a rollout must not be taken for
-// finished because the cache has not yet seen it start.
+// written are the objects that this reconcile has written. They take precedence over the cache: otherwise a rollout
+// could seem finished because the cache has not seen it start.
 func Read(
 	ctx context.Context, reader Reader, owner client.Object, id owned.Identity, plan owned.Plan, written []*unstructured.Unstructured,
 ) (workload.Observed, error) {
@@ -36,7 +38,7 @@ func Read(
 	for _, configuration := range plan.Present {
 		reference := owned.ReferenceTo(configuration)
 		if !reader.Scheme().Recognizes(reference.GroupVersionKind) {
-			continue // No status speaks of it.
+			continue // The status does not depend on kinds without a Go type.
 		}
 		object, err := child(ctx, reader, owner, reference, written)
 		if err != nil {
@@ -53,7 +55,7 @@ func Read(
 			observed.StatefulSet = typed
 		}
 	}
-	if err := leaving(ctx, reader, owner, plan, &observed); err != nil {
+	if err := readOutgoing(ctx, reader, owner, plan, &observed); err != nil {
 		return workload.Observed{}, err
 	}
 	if observed.Workload() == nil && observed.Outgoing == nil {
@@ -68,8 +70,8 @@ func Read(
 	return observed, nil
 }
 
-// leaving adds what runs pods until something else has taken its place.
-func leaving(ctx context.Context, reader Reader, owner client.Object, plan owned.Plan, observed *workload.Observed) error {
+// readOutgoing adds the workload that still runs pods and is being replaced.
+func readOutgoing(ctx context.Context, reader Reader, owner client.Object, plan owned.Plan, observed *workload.Observed) error {
 	for _, reference := range slices.Concat(plan.Kept, plan.Absent) {
 		if reference.Kind != "Deployment" && reference.Kind != "StatefulSet" {
 			continue
@@ -88,7 +90,7 @@ func leaving(ctx context.Context, reader Reader, owner client.Object, plan owned
 	return nil
 }
 
-// child returns the object that reference names, nil when there is none that belongs to owner.
+// child returns the object that reference names, nil if there is none that belongs to owner.
 func child(
 	ctx context.Context, reader Reader, owner client.Object, reference owned.Reference, written []*unstructured.Unstructured,
 ) (client.Object, error) {
@@ -110,12 +112,12 @@ func child(
 		return nil, fmt.Errorf("read %s %s/%s: %w", reference.Kind, reference.Namespace, reference.Name, err)
 	}
 	if err != nil || !metav1.IsControlledBy(object, owner) {
-		return nil, nil // No object is an answer, and documented.
+		return nil, nil // Documented: there is no such object.
 	}
 	return object, nil
 }
 
-// empty returns an empty object of a kind. Only typed objects come from the cache.
+// empty returns an empty object of a kind. Only typed objects are cached.
 func empty(reader Reader, gvk schema.GroupVersionKind) (client.Object, error) {
 	object, err := reader.Scheme().New(gvk)
 	if err != nil {
@@ -128,9 +130,8 @@ func empty(reader Reader, gvk schema.GroupVersionKind) (client.Object, error) {
 	return typed, nil
 }
 
-// belongs tells whether a pod was made by the Deployment or the StatefulSet of a name. Between a Deployment and its pods
-// stands a ReplicaSet, which needs not be read: its name is the Deployment's and the hash of the template, which the pod
-// carries as a label.
+// belongs tells whether the Deployment or StatefulSet called name created a pod. The ReplicaSet between a Deployment
+// and its pods is not read: its name is that of the Deployment and the template hash, which is a label of the pod.
 func belongs(pod *corev1.Pod, name string) bool {
 	controller := metav1.GetControllerOf(pod)
 	if controller == nil {

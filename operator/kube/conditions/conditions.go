@@ -1,3 +1,6 @@
+// Package conditions computes the conditions Ready, Available, Progressing and Degraded from observed objects and the
+// result of a reconcile, for any kind that runs pods. It is pure: the time is an input, and earlier conditions only decide
+// the time of the last transition.
 package conditions
 
 import (
@@ -13,24 +16,24 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// Reconcile is how a pass over an object went.
+// Reconcile is the result of a reconcile of an object.
 type Reconcile struct {
-	// Observed is what was found of the object's children.
+	// Observed is the state of the object's children.
 	Observed workload.Observed
 
 	// Selector selects the object's pods.
 	Selector string
 
-	// Err is what the pass ended with, nil when it did all it had to.
+	// Err is the error of the reconcile, nil if it succeeded.
 	Err error
 
-	// Now is the time of conditions that change.
+	// Now is the transition time of conditions that change.
 	Now metav1.Time
 }
 
-// vocabulary is how a kind speaks of its pods, and the reasons it gives.
+// Wording is what a kind calls its pods, and the condition reasons that it uses.
 type Wording struct {
-	// One and many are what a pod and pods are called; process is what runs in one.
+	// One and Many are the words for one pod and for several; Process is what runs in a pod.
 	One, Many, Process string
 
 	AllReady, ScaledToZero, SomeReady, NoneReady string
@@ -38,26 +41,26 @@ type Wording struct {
 	Failing, Unschedulable, Refused              string
 }
 
-// Workload is what both kinds come down to: a number of pods that are wanted, and what makes them.
+// Workload is what the conditions of a kind are computed from.
 type Workload struct {
 	Reconcile
 	Wording
 
-	// Wanted is the number of pods that the object asks for.
+	// Wanted is the number of pods in the object's spec.
 	Wanted int32
 
-	// Generation is that of the object.
+	// Generation is the object's metadata.generation.
 	Generation int64
 
-	// Update is how far nodes are that the operator itself brings to their template, nil if Kubernetes does.
+	// Update is the progress of an update that the operator performs itself, nil if Kubernetes performs it.
 	Update *workload.Progress
 
-	// Checks look for what can be wrong with this kind alone.
+	// Checks detect problems that only this kind can have.
 	Checks []Check
 }
 
-// conditions sets the four conditions. Those that others have added are kept, and so is the time of a condition that
-// has not changed.
+// SetAll sets the four conditions. It keeps conditions of other types, and the transition time of a condition whose
+// status has not changed.
 func (w Workload) SetAll(conditions *[]metav1.Condition) {
 	degraded, progressing := w.degraded(), w.progressing()
 	for _, condition := range []metav1.Condition{
@@ -67,14 +70,14 @@ func (w Workload) SetAll(conditions *[]metav1.Condition) {
 	}
 }
 
-// set sets one condition.
+// Set sets one condition.
 func (w Workload) Set(conditions *[]metav1.Condition, condition metav1.Condition) {
 	condition.ObservedGeneration = w.Generation
 	condition.LastTransitionTime = w.Now
 	meta.SetStatusCondition(conditions, condition)
 }
 
-// ready summarises the other conditions: what is wrong comes before what is under way.
+// ready summarises the other conditions: Degraded takes precedence over Progressing.
 func (w Workload) ready(degraded, progressing metav1.Condition) metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse}
 	switch {
@@ -84,7 +87,7 @@ func (w Workload) ready(degraded, progressing metav1.Condition) metav1.Condition
 		condition.Reason, condition.Message = progressing.Reason, progressing.Message
 	case w.Wanted == 0:
 		condition.Status, condition.Reason = metav1.ConditionTrue, w.ScaledToZero
-		condition.Message = fmt.Sprintf("No %s is wanted, and none runs", w.One)
+		condition.Message = fmt.Sprintf("No %s are wanted and none run", w.Many)
 	default:
 		condition.Status, condition.Reason = metav1.ConditionTrue, w.AllReady
 		condition.Message = fmt.Sprintf("%s ready", w.count(w.ReadyPods()))
@@ -98,7 +101,7 @@ func (w Workload) available() metav1.Condition {
 	condition.Message = fmt.Sprintf("%s ready", w.count(ready))
 	switch {
 	case w.Wanted == 0:
-		condition.Reason, condition.Message = w.ScaledToZero, fmt.Sprintf("No %s is wanted", w.One)
+		condition.Reason, condition.Message = w.ScaledToZero, fmt.Sprintf("No %s are wanted", w.Many)
 	case ready == 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, w.NoneReady
 	case ready < w.Wanted:
@@ -109,40 +112,40 @@ func (w Workload) available() metav1.Condition {
 	return condition
 }
 
-// progressing looks at the own account of what makes the pods. The pods have to agree, because both are watched
-// separately, and a status must not list five nodes while it says that the three wanted are ready.
+// progressing compares the status of the workload with the spec. The list of pods has to agree, because workload and
+// pods are watched separately: a status must not list five pods and say that all three wanted ones are ready.
 func (w Workload) progressing() metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: metav1.ConditionTrue}
 	ready, running := w.ReadyPods(), int32(len(PodNames(w.Observed.Pods)))
-	account := w.Observed.Workload()
+	status := w.Observed.Workload()
 	switch {
-	case w.Err != nil && account == nil:
+	case w.Err != nil && status == nil:
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonOf(w.Err)
 		condition.Message = messageOf(w.Err)
-	case account == nil:
-		condition.Reason, condition.Message = w.Starting, fmt.Sprintf("The %s are about to be created", w.Many)
-	case !account.Observed:
-		condition.Reason, condition.Message = w.unseenReason(), "Kubernetes has yet to act on the newest change"
-	case account.Updated < min(w.Replicas(), w.Wanted):
+	case status == nil:
+		condition.Reason, condition.Message = w.Starting, fmt.Sprintf("Creating %s", w.Many)
+	case !status.Observed:
+		condition.Reason, condition.Message = w.expectedReason(), "Kubernetes has not processed the latest change yet"
+	case status.Updated < min(w.Replicas(), w.Wanted):
 		condition.Reason = w.Updating
-		condition.Message = w.updatingMessage(account)
+		condition.Message = w.updatingMessage(status)
 	case w.Replicas() > w.Wanted || running > w.Wanted:
 		condition.Reason = w.Stopping
-		condition.Message = fmt.Sprintf("Stopping what is more than the %d wanted", w.Wanted)
+		condition.Message = fmt.Sprintf("Stopping surplus %s: %d wanted", w.Many, w.Wanted)
 	case ready < w.Wanted || running < w.Wanted:
 		condition.Reason = w.Starting
 		condition.Message = fmt.Sprintf("%s ready", w.count(ready))
 	default:
 		condition.Status, condition.Reason = metav1.ConditionFalse, v1alpha1.ReasonAsExpected
-		condition.Message = "Nothing is being changed"
+		condition.Message = "No change is in progress"
 	}
 	return condition
 }
 
-// updatingMessage says how many pods are of the newest template, and what is done about the next one.
-func (w Workload) updatingMessage(account *workload.Status) string {
+// updatingMessage says how many pods have the latest template, and what the operator does about the next one.
+func (w Workload) updatingMessage(status *workload.Status) string {
 	if w.Update == nil {
-		return fmt.Sprintf("%s replaced", w.count(account.Updated))
+		return fmt.Sprintf("%s up to date", w.count(status.Updated))
 	}
 	message := fmt.Sprintf("%s up to date", w.count(w.Update.Updated))
 	if w.Update.Message != "" {
@@ -151,8 +154,8 @@ func (w Workload) updatingMessage(account *workload.Status) string {
 	return message
 }
 
-// unseenReason guesses what Kubernetes is going to do.
-func (w Workload) unseenReason() string {
+// expectedReason predicts what Kubernetes is going to do about a spec that it has not observed yet.
+func (w Workload) expectedReason() string {
 	switch replicas := w.Observed.Workload().Replicas; {
 	case replicas < w.Wanted:
 		return w.Starting
@@ -162,31 +165,31 @@ func (w Workload) unseenReason() string {
 	return w.Updating
 }
 
-// Replicas returns how many pods exist.
+// Replicas returns the number of pods.
 func (w Workload) Replicas() int32 {
 	var replicas int32
-	for _, account := range w.accounts() {
-		replicas += account.Replicas
+	for _, status := range w.statuses() {
+		replicas += status.Replicas
 	}
 	return replicas
 }
 
-// ReadyPods returns how many pods are ready.
+// ReadyPods returns the number of ready pods.
 func (w Workload) ReadyPods() int32 {
 	var ready int32
-	for _, account := range w.accounts() {
-		ready += account.Ready
+	for _, status := range w.statuses() {
+		ready += status.Ready
 	}
 	return ready
 }
 
-// accounts returns those of what runs the pods, and of what still does.
-func (w Workload) accounts() []*workload.Status {
+// statuses returns the status of the wanted workload, and of the one that it replaces.
+func (w Workload) statuses() []*workload.Status {
 	return slices.DeleteFunc([]*workload.Status{w.Observed.Workload(), w.Observed.Outgoing},
-		func(account *workload.Status) bool { return account == nil })
+		func(status *workload.Status) bool { return status == nil })
 }
 
-// count says "2 of 3 nodes are" or "1 of 1 node is". Pods beyond those wanted do not count.
+// count returns "2 of 3 pods are" or "1 of 1 pod is". Surplus pods do not count.
 func (w Workload) count(some int32) string {
 	some = min(some, w.Wanted)
 	if w.Wanted == 1 {
@@ -195,7 +198,7 @@ func (w Workload) count(some int32) string {
 	return fmt.Sprintf("%d of %d %s are", some, w.Wanted, w.Many)
 }
 
-// PodNames returns the names of the pods that run or are about to, in the order of the pods.
+// PodNames returns the names of the pods that are neither being deleted nor terminated, in the given order.
 func PodNames(all []corev1.Pod) []string {
 	var names []string
 	for i := range all {

@@ -18,14 +18,14 @@ import (
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 )
 
-// Check looks for one thing that is wrong.
+// Check detects one kind of problem.
 type Check func(Workload) (reason, message string, wrong bool)
 
-// degraded reports what the user should hear first: what keeps the operator from acting, then what is missing, then what
-// keeps Kubernetes from acting, then what is wrong with the pods, and last that it all takes too long.
+// degraded reports the first problem in this order: the reconcile failed, the checks of the kind, pods cannot be
+// created, pods fail, pods cannot be scheduled, the rollout exceeded its deadline.
 func (w Workload) degraded() metav1.Condition {
 	for _, check := range slices.Concat(
-		[]Check{passFailed}, w.Checks, []Check{podsRefused, podsFailing, podsUnschedulable, deadlineExceeded},
+		[]Check{reconcileFailed}, w.Checks, []Check{podsRefused, podsFailing, podsUnschedulable, deadlineExceeded},
 	) {
 		if reason, message, wrong := check(w); wrong {
 			return metav1.Condition{
@@ -35,18 +35,18 @@ func (w Workload) degraded() metav1.Condition {
 	}
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse,
-		Reason: v1alpha1.ReasonAsExpected, Message: "Nothing is wrong",
+		Reason: v1alpha1.ReasonAsExpected, Message: "No problem found",
 	}
 }
 
-func passFailed(w Workload) (string, string, bool) {
+func reconcileFailed(w Workload) (string, string, bool) {
 	if w.Err == nil {
 		return "", "", false
 	}
 	return reasonOf(w.Err), messageOf(w.Err), true
 }
 
-// reasonOf returns the reason an error was marked with.
+// reasonOf returns the reason of a reconcile error, ReconcileError for other errors.
 func reasonOf(err error) string {
 	if _, reason := reconcileerror.Describe(err); reason != "" {
 		return reason
@@ -54,30 +54,30 @@ func reasonOf(err error) string {
 	return v1alpha1.ReasonReconcileError
 }
 
-// messageOf returns a message that stays the same as long as the error does. Errors of the network name ports and
-// addresses, which change with every try, so they are only classed.
+// messageOf returns a message that is the same for the same error. Network errors contain ports and addresses that
+// differ with each attempt, so their text is left out.
 func messageOf(err error) string {
 	var network *url.Error
 	if errors.As(err, &network) {
-		return "The API server could not be reached; the operator tries again"
+		return "The API server cannot be reached; retrying"
 	}
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
-		return "The API server failed; the operator tries again"
+		return "The API server returned an unknown error; retrying"
 	}
 	return err.Error()
 }
 
-// podsRefused reports what the Deployment says about pods that the API server did not let it create.
+// podsRefused reports that the API server rejects new pods.
 func podsRefused(w Workload) (string, string, bool) {
-	account := w.Observed.Workload()
-	if account == nil || account.CreateFailure == "" {
+	status := w.Observed.Workload()
+	if status == nil || status.CreateFailure == "" {
 		return "", "", false
 	}
-	// The message names a pod that never came to be, by a name that is new each time.
-	name := account.Name
+	// The message contains the generated name of the pod, which differs with each attempt.
+	name := status.Name
 	podName := regexp.MustCompile(regexp.QuoteMeta(name) + `-[a-z0-9]+-[a-z0-9]*`)
 	return w.Refused, fmt.Sprintf("Kubernetes refuses to create %s: %s",
-		w.Many, podName.ReplaceAllString(account.CreateFailure, name)), true
+		w.Many, podName.ReplaceAllString(status.CreateFailure, name)), true
 }
 
 func podsFailing(w Workload) (string, string, bool) {
@@ -85,7 +85,7 @@ func podsFailing(w Workload) (string, string, bool) {
 	failing := 0
 	for i := range w.Observed.Pods {
 		if w.Update != nil && !w.Update.Stuck && w.Update.Pod == w.Observed.Pods[i].Name {
-			continue // It is being restarted, and the progress tells how that goes.
+			continue // The operator restarts this pod; the condition Progressing reports it.
 		}
 		if failure := failureOf(&w.Observed.Pods[i], w.Process); failure != "" {
 			failing++
@@ -100,7 +100,7 @@ func podsFailing(w Workload) (string, string, bool) {
 		w.count(int32(failing)), strings.Join(slices.Compact(failures), "; ")), true
 }
 
-// failureOf returns why a pod's container does not run, empty when it does or is on the way.
+// failureOf returns why a container of the pod does not run, empty if all run or are starting.
 func failureOf(pod *corev1.Pod, process string) string {
 	if pods.Ending(pod) {
 		return ""
@@ -113,25 +113,25 @@ func failureOf(pod *corev1.Pod, process string) string {
 		case fails:
 			return "the container " + failure.Problem
 		}
-		// A container that keeps ending is now waiting, now running, now ended: it has recovered when it is ready.
-		if ended := lastEnd(container); ended != nil && !container.Ready && !restarted(container) {
+		// A container that keeps exiting alternates between waiting, running and terminated. It has recovered when it is ready.
+		if exit := lastExit(container); exit != nil && !container.Ready && !restarted(container) {
 			if container.Name == agentapi.AgentContainer {
 				process = "the agent"
 			}
-			return fmt.Sprintf("%s does not keep running (%s, exit code %d)", process, ended.Reason, ended.ExitCode)
+			return fmt.Sprintf("%s keeps exiting (%s, exit code %d)", process, exit.Reason, exit.ExitCode)
 		}
 	}
 	return ""
 }
 
-// restarted tells whether a container runs and ended in order before, as memcached does when it is upgraded.
+// restarted tells whether a container runs and exited with code 0 before, as memcached does in a warm restart.
 func restarted(container *corev1.ContainerStatus) bool {
 	before := container.LastTerminationState.Terminated
 	return container.State.Running != nil && before != nil && before.ExitCode == 0
 }
 
-// lastEnd returns how the container last ended, nil when it never has.
-func lastEnd(container *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+// lastExit returns the last termination of the container, nil if there was none.
+func lastExit(container *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	if container.State.Terminated != nil {
 		return container.State.Terminated
 	}
@@ -142,16 +142,16 @@ func podsUnschedulable(w Workload) (string, string, bool) {
 	for i := range w.Observed.Pods {
 		pod := &w.Observed.Pods[i]
 		if why, unschedulable := pods.Unschedulable(pod); unschedulable && !pods.Ending(pod) {
-			return w.Unschedulable, fmt.Sprintf("No machine has room for a %s: %s", w.One, why), true
+			return w.Unschedulable, fmt.Sprintf("A %s cannot be scheduled: %s", w.One, why), true
 		}
 	}
 	return "", "", false
 }
 
 func deadlineExceeded(w Workload) (string, string, bool) {
-	if account := w.Observed.Workload(); account == nil || !account.DeadlineExceeded {
+	if status := w.Observed.Workload(); status == nil || !status.DeadlineExceeded {
 		return "", "", false
 	}
 	return v1alpha1.ReasonProgressDeadlineExceeded, fmt.Sprintf(
-		"%s ready, and there has been no progress for ten minutes", w.count(w.ReadyPods())), true
+		"%s ready; no progress for ten minutes", w.count(w.ReadyPods())), true
 }

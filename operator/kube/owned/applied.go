@@ -2,7 +2,8 @@ package owned
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Applied tells whether the API server remembers an apply of the operator's. Objects from its caches remember nothing.
+// Applied tells whether the operator has applied the object. Objects from the operator's caches have no managedFields,
+// so the answer for them is false.
 func Applied(object metav1.Object) bool {
 	for _, entry := range object.GetManagedFields() {
 		if IsApply(entry) {
@@ -12,7 +13,7 @@ func Applied(object metav1.Object) bool {
 	return false
 }
 
-// IsApply tells whether an entry remembers the operator's applies.
+// IsApply tells whether an entry of managedFields is from an apply of the operator.
 func IsApply(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == Manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }

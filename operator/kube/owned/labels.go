@@ -16,7 +16,7 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 )
 
-// Identity is what tells the objects of one owner from those of another.
+// Identity distinguishes the objects of one owner from those of others.
 type Identity struct {
 	// Name is the application, for example "memcached".
 	Name string
@@ -24,13 +24,13 @@ type Identity struct {
 	// Instance is the name of the owning object.
 	Instance string
 
-	// Component is the part that the object plays, for example "cache".
+	// Component is the role of the objects, for example "cache".
 	Component string
 }
 
-// Selector returns the labels that select the pods. A Deployment's selector can never be changed, so these three are
-// fixed for all versions to come. managed-by is one of them because Helm charts select by name and instance: without
-// it, a chart's release of the same name in the same namespace would fight over our pods.
+// Selector returns the labels that select the pods. The selector of a Deployment is immutable, so these three labels
+// stay the same in all versions. managed-by is one of them because Helm charts select by name and instance: without it,
+// a chart release of the same name in the same namespace would select these pods as well.
 func (id Identity) Selector() map[string]string {
 	return map[string]string{
 		LabelName:      id.Name,
@@ -47,12 +47,12 @@ func (id Identity) Labels() map[string]string {
 	return labels
 }
 
-// SelectorString returns Selector in the form that kubectl's --selector and the scale subresource take. It is sorted.
+// SelectorString returns Selector as a sorted string, for kubectl --selector and the scale subresource.
 func (id Identity) SelectorString() string {
 	return k8slabels.Set(id.Selector()).String()
 }
 
-// ManagedSelector selects every object that the operator owns. The operator's caches hold nothing else.
+// ManagedSelector selects every object that the operator owns. The operator caches no others.
 func ManagedSelector() k8slabels.Selector {
 	return k8slabels.SelectorFromSet(k8slabels.Set{LabelManagedBy: Manager})
 }

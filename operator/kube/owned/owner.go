@@ -6,9 +6,9 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// OwnerReference returns the reference that makes owner the controller of an object: the garbage collector deletes the
-// object with its owner, which is why the operator needs no finalizer. BlockOwnerDeletion makes a foreground deletion of
-// the owner wait until the object is gone.
+// OwnerReference returns the reference that makes owner the controller of an object. The garbage collector deletes the
+// object with its owner, so the operator needs no finalizer. BlockOwnerDeletion makes a foreground deletion of the
+// owner wait until the object is gone.
 func OwnerReference(owner metav1.Object, gvk schema.GroupVersionKind) *metav1ac.OwnerReferenceApplyConfiguration {
 	return metav1ac.OwnerReference().
 		WithAPIVersion(gvk.GroupVersion().String()).

@@ -6,7 +6,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Configuration is a client-go apply configuration: the fields of one object that we have an opinion on.
+// Configuration is a client-go apply configuration: the wanted fields of one object.
 type Configuration interface {
 	runtime.ApplyConfiguration
 	GetAPIVersion() *string
@@ -32,15 +32,15 @@ func ReferenceTo(configuration Configuration) Reference {
 	}
 }
 
-// Plan is the desired state of everything that one object owns. It is complete: what was wanted before and is wanted no
-// longer stands in Absent, so that a reader, and a test, can see it go.
+// Plan is the desired state of all objects of one owner. It is complete: an object that is no longer wanted is in
+// Absent.
 type Plan struct {
 	// Present are the objects that must exist, in the order in which they are applied.
 	Present []Configuration
 
-	// Kept are objects that are left as they are until others have taken their place.
+	// Kept are objects that stay unchanged until their replacements are ready.
 	Kept []Reference
 
-	// Absent are the objects that must not exist. Only objects that are owned are ever deleted.
+	// Absent are the objects that must not exist. Objects of other owners are never deleted.
 	Absent []Reference
 }

@@ -1,3 +1,5 @@
+// Package pods interprets pods: names, containers and conditions. It is pure, and the only place that does so, because
+// decisions and status messages must agree.
 package pods
 
 import (
@@ -8,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Condition returns the condition of a kind, nil if the pod has none.
+// Condition returns the condition of the given type, nil if the pod has none.
 func Condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
 		if pod.Status.Conditions[i].Type == kind {
@@ -24,7 +26,7 @@ func Ready(pod *corev1.Pod) bool {
 	return ready != nil && ready.Status == corev1.ConditionTrue
 }
 
-// ReadinessSince returns since when a pod is ready, or not ready.
+// ReadinessSince returns the time since which a pod has been ready or not ready.
 func ReadinessSince(pod *corev1.Pod) time.Time {
 	since := pod.CreationTimestamp.Time
 	if ready := Condition(pod, corev1.PodReady); ready != nil && ready.LastTransitionTime.After(since) {
@@ -33,7 +35,7 @@ func ReadinessSince(pod *corev1.Pod) time.Time {
 	return since
 }
 
-// Unschedulable tells whether no machine has room for a pod, and why.
+// Unschedulable tells whether the scheduler finds no node for a pod, and why.
 func Unschedulable(pod *corev1.Pod) (why string, yes bool) {
 	scheduled := Condition(pod, corev1.PodScheduled)
 	if scheduled == nil || scheduled.Status != corev1.ConditionFalse || scheduled.Reason != corev1.PodReasonUnschedulable {
@@ -42,13 +44,13 @@ func Unschedulable(pod *corev1.Pod) (why string, yes bool) {
 	return scheduled.Message, true
 }
 
-// Ending tells whether a pod is being deleted or has ended for good. Another takes its place without anybody's doing.
+// Ending tells whether a pod is being deleted or has terminated. Its controller replaces it without further action.
 func Ending(pod *corev1.Pod) bool {
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	return ended || !pod.DeletionTimestamp.IsZero()
 }
 
-// Container returns the container of a name, nil if there is none.
+// Container returns the container called name, nil if there is none.
 func Container(containers []corev1.Container, name string) *corev1.Container {
 	for i := range containers {
 		if containers[i].Name == name {
@@ -58,9 +60,9 @@ func Container(containers []corev1.Container, name string) *corev1.Container {
 	return nil
 }
 
-// Ordinal returns the number at the end of a pod's name, if it has the name that a StatefulSet gives.
+// Ordinal returns the ordinal in a pod's name, if the StatefulSet called set has given it that name.
 func Ordinal(set, pod string) (int32, bool) {
-	number, found := strings.CutPrefix(pod, set+"-")
-	slot, err := strconv.ParseInt(number, 10, 32)
-	return int32(slot), found && err == nil && slot >= 0
+	suffix, found := strings.CutPrefix(pod, set+"-")
+	ordinal, err := strconv.ParseInt(suffix, 10, 32)
+	return int32(ordinal), found && err == nil && ordinal >= 0
 }

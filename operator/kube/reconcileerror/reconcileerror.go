@@ -1,3 +1,5 @@
+// Package reconcileerror classifies the errors of a reconcile, and maps them in one place to what the controller does
+// next. It is pure: it depends on errors only.
 package reconcileerror
 
 import (
@@ -7,37 +9,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Class is the kind of an outcome, as it appears in metrics.
+// Class is the class of a reconcile's result, as it appears in metrics.
 type Class string
 
 const (
-	// Succeeded means: the pass did all it had to.
+	// Succeeded means that there was no error.
 	Succeeded Class = "Succeeded"
 
-	// Terminated means: the user has to act.
+	// Terminated means that the user has to act.
 	Terminated Class = "Terminal"
 
-	// Delayed means: something must happen first, and will.
+	// Delayed means that the reconcile waits for something that is expected to happen.
 	Delayed Class = "Waiting"
 
-	// Outdated means: the pass met a newer state of the cluster than it was computed from.
+	// Outdated means that the reconcile was based on outdated objects.
 	Outdated Class = "Stale"
 
-	// Failed means: an error without a known cause.
+	// Failed means an error of any other kind.
 	Failed Class = "Error"
 )
 
 const (
-	// terminalRecheck is how often a terminal problem is looked at again although nothing that is watched has changed.
-	// The cause may be an object that the operator's caches leave out, and a user who removes it should not have to
-	// touch the cache as well. It costs one read.
+	// terminalRecheck is the time between reconciles of an object with a terminal error if no watch triggers one
+	// earlier. The cause may be an object that the operator does not watch, and its removal should suffice. A recheck
+	// costs one read.
 	terminalRecheck = time.Minute
 
-	// staleRetry gives the caches time to catch up.
+	// staleRetry gives the operator's cache time to catch up.
 	staleRetry = 200 * time.Millisecond
 )
 
-// Error is an error whose meaning is known.
+// Error is an error of a known class.
 type Error struct {
 	class  Class
 	reason string
@@ -51,25 +53,25 @@ func (e *Error) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }
 
-// Terminal marks an error that only the user can mend. reason is the reason of the condition that reports it; err says
-// what is wrong, where, and how to mend it.
+// Terminal marks an error that only the user can fix. reason is the reason of the condition that reports it; err says
+// what is wrong, where, and how to fix it.
 func Terminal(reason string, err error) error {
 	return &Error{class: Terminated, reason: reason, after: terminalRecheck, err: err}
 }
 
-// Waiting marks an error that is going to pass: something else has to happen first. It is looked at again after the
-// given time, or earlier when a watched object changes.
+// Waiting marks an error that resolves by itself. The object is reconciled again after the given time, or earlier if a
+// watched object changes.
 func Waiting(reason string, after time.Duration, err error) error {
 	return &Error{class: Delayed, reason: reason, after: after, err: err}
 }
 
-// Stale marks an error that comes from acting on outdated knowledge. Nothing was changed, and nothing can be reported,
-// because a status computed from outdated knowledge would be wrong.
+// Stale marks an error that was caused by outdated objects. Nothing was changed, and no status is written, because it
+// would be wrong.
 func Stale(err error) error {
 	return &Error{class: Outdated, reason: "Stale", after: staleRetry, err: err}
 }
 
-// Describe returns the class of an error, and the reason it was marked with: empty for nil and for errors that were not
+// Describe returns the class of an error and its reason. The reason is empty for nil and for errors that are not
 // marked.
 func Describe(err error) (Class, string) {
 	if err == nil {
@@ -81,14 +83,14 @@ func Describe(err error) (Class, string) {
 	return Failed, ""
 }
 
-// IsStale tells whether an error comes from acting on outdated knowledge.
+// IsStale tells whether an error was caused by outdated objects.
 func IsStale(err error) bool {
 	class, _ := Describe(err)
 	return class == Outdated
 }
 
-// Resolve maps an error to what the controller does next. Marked errors are expected: they come back after their time
-// and do not appear in the log as failures. All others are retried with growing delays.
+// Resolve maps an error to the result of Reconcile. Marked errors are expected: they are retried after their time and
+// are not logged as failures. All others are retried with exponential backoff.
 func Resolve(err error) (reconcile.Result, error) {
 	if marked := (*Error)(nil); errors.As(err, &marked) {
 		return reconcile.Result{RequeueAfter: marked.after}, nil
@@ -96,8 +98,7 @@ func Resolve(err error) (reconcile.Result, error) {
 	return reconcile.Result{}, err
 }
 
-// ResolveBefore is like Resolve, but comes back after the shortest of the given times at the latest. Those that are 0 do not
-// count.
+// ResolveBefore is like Resolve, but requeues after the shortest of the given times at the latest. Zeros are ignored.
 func ResolveBefore(err error, times ...time.Duration) (reconcile.Result, error) {
 	result, err := Resolve(err)
 	if err != nil {

@@ -20,21 +20,21 @@ func TestResolve(t *testing.T) {
 		class  reconcileerror.Class
 		reason string
 	}{
-		"success needs nothing more":                     {class: reconcileerror.Succeeded},
-		"an unknown error is retried with growing delay": {err: cause, retry: true, class: reconcileerror.Failed},
-		"a terminal error is looked at every minute": {
+		"no error is not requeued":                  {class: reconcileerror.Succeeded},
+		"an unmarked error is retried with backoff": {err: cause, retry: true, class: reconcileerror.Failed},
+		"a terminal error is rechecked every minute": {
 			err: reconcileerror.Terminal("Conflict", cause), result: reconcile.Result{RequeueAfter: time.Minute},
 			class: reconcileerror.Terminated, reason: "Conflict",
 		},
-		"a known delay is waited for": {
+		"a waiting error is retried after its time": {
 			err: reconcileerror.Waiting("Deleting", 5*time.Second, cause), result: reconcile.Result{RequeueAfter: 5 * time.Second},
 			class: reconcileerror.Delayed, reason: "Deleting",
 		},
-		"outdated knowledge is refreshed soon": {
+		"a stale error is retried soon": {
 			err: reconcileerror.Stale(cause), result: reconcile.Result{RequeueAfter: 200 * time.Millisecond},
 			class: reconcileerror.Outdated, reason: "Stale",
 		},
-		"a mark is found below other errors": {
+		"a wrapped error keeps its class": {
 			err:    errors.Join(fmt.Errorf("apply: %w", reconcileerror.Terminal("Conflict", cause))),
 			result: reconcile.Result{RequeueAfter: time.Minute}, class: reconcileerror.Terminated, reason: "Conflict",
 		},

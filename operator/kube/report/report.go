@@ -1,3 +1,4 @@
+// Package report reports the result of a reconcile: in the object's status, in the log and in events.
 package report
 
 import (
@@ -26,7 +27,7 @@ import (
 // maxFieldsNamed keeps the note of an event readable, and below the 1024 characters that the API allows.
 const maxFieldsNamed = 5
 
-// warnings are the reasons that an event tells of as well: the user has to act.
+// warnings are the condition reasons that are also reported by an event, because the user has to act.
 var warnings = map[string]bool{
 	v1alpha1.ReasonNameConflict:     true,
 	v1alpha1.ReasonRejected:         true,
@@ -34,7 +35,7 @@ var warnings = map[string]bool{
 	appv1alpha1.ReasonCacheNotFound: true,
 }
 
-// Object is an object of ours with a status.
+// Object is a custom resource of the operator.
 type Object interface {
 	client.Object
 
@@ -50,19 +51,18 @@ type Reporter struct {
 	// Recorder emits events.
 	Recorder record.EventRecorder
 
-	// superseded are, by kind and name, the resourceVersions that the last statuses were computed from. They never come back.
+	// superseded maps kind and name to the resourceVersion that the last status was computed from.
 	superseded sync.Map
 }
 
-// IsStale tells whether a copy of an object is older than the status that was written last. A pass over it would find
-// that status missing, and write it again for nothing: there will be another pass when the operator's caches have seen the
-// write.
+// IsStale tells whether a copy of an object is older than the last status that was written. A reconcile of it would
+// write the same status again. Another reconcile follows when the operator's cache has seen the write.
 func (r *Reporter) IsStale(object Object) bool {
 	version, found := r.superseded.Load(keyOf(object, client.ObjectKeyFromObject(object)))
 	return found && version == object.GetResourceVersion()
 }
 
-// Forget forgets an object that is gone. Of object, only the kind counts.
+// Forget removes what is stored about a deleted object. Only the kind of object is used.
 func (r *Reporter) Forget(object Object, name types.NamespacedName) {
 	r.superseded.Delete(keyOf(object, name))
 }
@@ -71,17 +71,17 @@ func keyOf(object Object, name types.NamespacedName) string {
 	return fmt.Sprintf("%T %s", object, name)
 }
 
-// Actions is what a pass did.
+// Actions is what a reconcile did.
 type Actions struct {
-	// Changes are what was written to owned objects.
+	// Changes are the writes to owned objects.
 	Changes []apply.Change
 
-	// Step is what was done to a running node and why, empty if nothing was.
+	// Step is what was done to a running pod and why, empty if nothing was done.
 	Step string
 }
 
-// Announce tells of what a pass over an object did. It comes before the status, and however the pass ends: when it is
-// repeated, everything has been done, and there would be nothing left to tell.
+// Announce reports the actions of a reconcile in the log and in events. Call it before the status is written and even
+// if the reconcile fails: a repeated reconcile has nothing left to do and would not report them.
 func (r *Reporter) Announce(ctx context.Context, object Object, happened Actions) {
 	r.announceChanges(ctx, object, happened.Changes)
 	if happened.Step != "" {
@@ -90,8 +90,8 @@ func (r *Reporter) Announce(ctx context.Context, object Object, happened Actions
 	}
 }
 
-// Report writes the status of after, which is before with a status computed anew, and then tells whether the object has
-// become ready: in this order, so that it is told once when the pass is repeated.
+// Report writes the status of after, which is before with a new status, and then reports a new reason of the condition
+// Ready. In this order, a repeated reconcile does not report it twice.
 func (r *Reporter) Report(ctx context.Context, before, after Object) error {
 	if err := r.write(ctx, before, after); err != nil {
 		return err
@@ -100,19 +100,18 @@ func (r *Reporter) Report(ctx context.Context, before, after Object) error {
 	return nil
 }
 
-// write writes the status if it has changed. It is sent as a patch, so that fields which a newer version of the
-// operator knows are kept, and with the resourceVersion, so that a status computed from an old copy of the object is
-// refused instead of making the status jump back.
+// write writes the status if it has changed. It sends a patch, so that fields of a newer version of the operator are
+// kept, with the resourceVersion, so that the API server rejects a status computed from an outdated copy.
 func (r *Reporter) write(ctx context.Context, before, after Object) error {
 	if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	// What the API server returns goes into a copy: after is still needed as it was computed.
+	// The patch overwrites its argument with the API server's answer, and after is still needed.
 	err := r.Client.Status().Patch(ctx, after.DeepCopyObject().(client.Object), patch, client.FieldOwner(owned.Manager))
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil // Deleted meanwhile.
+		return nil // The object was deleted in the meantime.
 	case apierrors.IsConflict(err):
 		return reconcileerror.Stale(fmt.Errorf("write the status: %w", err))
 	case err != nil:
@@ -131,7 +130,7 @@ func (r *Reporter) announceChanges(ctx context.Context, owner Object, changes []
 		logger.Info(string(change.Action) + " " + change.Object.Kind)
 		if change.Action == apply.Repaired {
 			r.Recorder.Eventf(owner, corev1.EventTypeWarning, v1alpha1.EventDriftRepaired,
-				"%s %s was changed by somebody else and has been put back: %s",
+				"%s %s was changed by another client; restored %s",
 				change.Object.Kind, change.Object.Name, firstOf(change.Fields))
 		}
 	}
@@ -149,7 +148,7 @@ func (r *Reporter) announceReady(ctx context.Context, before, after Object) {
 	}
 }
 
-// firstOf returns the first few paths, and how many more there are.
+// firstOf returns the first paths and the number of the others.
 func firstOf(paths []string) string {
 	if more := len(paths) - maxFieldsNamed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(paths[:maxFieldsNamed], ", "), more)

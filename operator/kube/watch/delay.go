@@ -15,18 +15,17 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// StatusDelay is how long news that only concern the status may wait for more of them. While pods start, every one brings
-// several events, and one status write for all of them is enough. The queue keeps one entry per object, with the
-// earliest of its times, so the status is never further behind than this.
+// StatusDelay is how long a change that affects only the status may wait. While pods start, each causes several events,
+// and one status write for all of them is enough. The queue keeps one entry per object with its earliest time, so the
+// status is never older than this. A start seldom takes longer, so a new object costs one status write on the way and
+// one at the end.
 //
-// A start seldom takes longer, so that a new object costs one status on the way and one at the end.
-//
-// What the user waits for does not wait: a change to the spec, an object that somebody else has changed or deleted, the
-// end of a rollout and the loss of a pod are looked at immediately.
+// Other changes are reconciled immediately: a change of the spec, an owned object that another client has changed or
+// deleted, the end of a rollout, and the loss of a pod.
 const StatusDelay = 10 * time.Second
 
-// Owner is for the objects that users write: a new spec is urgent. What else can change is the status, mostly by our own
-// hand.
+// Owner is the Delay of custom resources: a new spec is urgent. Other changes are changes of the status, most of them
+// by the operator itself.
 func Owner(before, now client.Object) time.Duration {
 	if before == nil || now == nil || before.GetGeneration() != now.GetGeneration() {
 		return 0
@@ -34,16 +33,17 @@ func Owner(before, now client.Object) time.Duration {
 	return StatusDelay
 }
 
-// Child is for objects that we make: changes by others are urgent. Our own are not: the status has told of them already.
+// Child is the Delay of owned objects: changes by other clients are urgent. The operator's own changes are not, because
+// the status already reflects them.
 func Child(before, now client.Object) time.Duration {
 	if now == nil {
-		return 0 // Deleted, or our label was taken away.
+		return 0 // Deleted, or the operator's label was removed.
 	}
 	if before == nil {
-		return StatusDelay // Made by us.
+		return StatusDelay // Created by the operator.
 	}
 	if hash(before) == hash(now) && !equality.Semantic.DeepEqual(content(before), content(now)) {
-		return 0 // Changed by somebody else: we would have left another hash.
+		return 0 // Changed by another client: a change by the operator changes the hash.
 	}
 	if hash(now) == "" || !maps.Equal(before.GetLabels(), now.GetLabels()) ||
 		!equality.Semantic.DeepEqual(before.GetOwnerReferences(), now.GetOwnerReferences()) {
@@ -52,22 +52,21 @@ func Child(before, now client.Object) time.Duration {
 	return StatusDelay
 }
 
-// Deployment is like Child; the end of a rollout and the loss of a pod are urgent, too.
+// Deployment is like Child. The end of a rollout and the loss of a pod are urgent as well.
 func Deployment(before, now client.Object) time.Duration {
 	a, okA := before.(*appsv1.Deployment)
 	b, okB := now.(*appsv1.Deployment)
-	if okA && okB && turns(workload.OfDeployment(a), workload.OfDeployment(b)) {
+	if okA && okB && endsOrLosesPod(workload.OfDeployment(a), workload.OfDeployment(b)) {
 		return 0
 	}
 	return Child(before, now)
 }
 
-// StatefulSet is like Deployment. Its pods are brought to a new template by the operator, so it is urgent as well when one
-// of them gets there.
+// StatefulSet is like Deployment. The operator updates its pods itself, so progress of an update is urgent as well.
 func StatefulSet(before, now client.Object) time.Duration {
 	a, okA := before.(*appsv1.StatefulSet)
 	b, okB := now.(*appsv1.StatefulSet)
-	if okA && okB && (turns(workload.OfStatefulSet(a), workload.OfStatefulSet(b)) ||
+	if okA && okB && (endsOrLosesPod(workload.OfStatefulSet(a), workload.OfStatefulSet(b)) ||
 		a.Status.UpdateRevision != b.Status.UpdateRevision ||
 		b.Status.UpdatedReplicas < b.Status.Replicas && a.Status.ReadyReplicas != b.Status.ReadyReplicas) {
 		return 0
@@ -75,19 +74,19 @@ func StatefulSet(before, now client.Object) time.Duration {
 	return Child(before, now)
 }
 
-// turns tells whether a rollout has ended, or a pod is lost.
-func turns(before, now *workload.Status) bool {
+// endsOrLosesPod tells whether a rollout has ended, or a ready pod was lost.
+func endsOrLosesPod(before, now *workload.Status) bool {
 	return !before.Complete() && now.Complete() || now.LostPods(before)
 }
 
-// Pod is for pods: how many of them are ready, their Deployment or StatefulSet says as well.
+// Pod is the Delay of pods. Urgent changes of pods show in their Deployment or StatefulSet as well.
 func Pod(_, _ client.Object) time.Duration { return StatusDelay }
 
 func hash(object client.Object) string { return object.GetAnnotations()[apply.HashAnnotation] }
 
-// content returns what an object is about. The generation does not tell whether it has changed: some kinds have none,
-// and that of a Deployment rises with annotations as well, one of which the Deployment controller writes at the
-// beginning of each rollout.
+// content returns the part of an object that the operator sets. The generation is not sufficient: some kinds have none,
+// and that of a Deployment also changes with annotations, one of which the Deployment controller writes at the start of
+// each rollout.
 func content(object client.Object) any {
 	switch object := object.(type) {
 	case *appsv1.Deployment:

@@ -17,7 +17,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
-// running returns a Deployment of ours whose rollout has ended, changed as the case wants it.
+// running returns an owned Deployment whose rollout has ended, with changes applied.
 func running(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	deployment := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{
@@ -45,26 +45,26 @@ func hashed(hash string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Annotations = map[string]string{apply.HashAnnotation: hash} }
 }
 
-func readyNodes(count int32) func(*appsv1.Deployment) {
+func readyPods(count int32) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Status.ReadyReplicas = count }
 }
 
-// ours returns an object of another kind as the operator has left it.
-func ours(object client.Object) client.Object {
+// applied returns an object with the annotation that the operator sets.
+func applied(object client.Object) client.Object {
 	object.SetAnnotations(map[string]string{apply.HashAnnotation: "one"})
 	return object
 }
 
 func service(port int32) client.Object {
-	return ours(&corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port}}}})
+	return applied(&corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port}}}})
 }
 
 func secret(host string) client.Object {
-	return ours(&corev1.Secret{Data: map[string][]byte{"host": []byte(host)}})
+	return applied(&corev1.Secret{Data: map[string][]byte{"host": []byte(host)}})
 }
 
 func ingress(class, address string) client.Object {
-	return ours(&networkingv1.Ingress{
+	return applied(&networkingv1.Ingress{
 		Spec: networkingv1.IngressSpec{IngressClassName: &class},
 		Status: networkingv1.IngressStatus{LoadBalancer: networkingv1.IngressLoadBalancerStatus{
 			Ingress: []networkingv1.IngressLoadBalancerIngress{{IP: address}},
@@ -73,57 +73,57 @@ func ingress(class, address string) client.Object {
 }
 
 func budget(policy policyv1.UnhealthyPodEvictionPolicyType, healthy int32) client.Object {
-	return ours(&policyv1.PodDisruptionBudget{
+	return applied(&policyv1.PodDisruptionBudget{
 		Spec:   policyv1.PodDisruptionBudgetSpec{UnhealthyPodEvictionPolicy: &policy},
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: healthy},
 	})
 }
 
-func TestWhatTheUserWaitsForIsUrgent(t *testing.T) {
+func TestDelays(t *testing.T) {
 	old := testkit.MakeMemcached("cache")
 	for name, test := range map[string]struct {
 		delay       func(before, now client.Object) time.Duration
 		before, now client.Object
 		urgent      bool
 	}{
-		"a new cache":            {delay: watch.Owner, now: old.Obj(), urgent: true},
-		"a new spec":             {delay: watch.Owner, before: old.Obj(), now: old.Generation(2).Obj(), urgent: true},
-		"a deleted cache":        {delay: watch.Owner, before: old.Obj(), urgent: true},
-		"our own status":         {delay: watch.Owner, before: old.Obj(), now: old.Obj()},
-		"our new Deployment":     {delay: watch.Deployment, now: running()},
-		"a deleted Deployment":   {delay: watch.Deployment, before: running(), urgent: true},
-		"drift in the spec":      {delay: watch.Deployment, before: running(), now: running(replicas(7)), urgent: true},
-		"our own change":         {delay: watch.Deployment, before: running(), now: running(replicas(5), hashed("two"))},
-		"our annotation is gone": {delay: watch.Deployment, before: running(), now: running(hashed("")), urgent: true},
+		"a new cache":               {delay: watch.Owner, now: old.Obj(), urgent: true},
+		"a new spec":                {delay: watch.Owner, before: old.Obj(), now: old.Generation(2).Obj(), urgent: true},
+		"a deleted cache":           {delay: watch.Owner, before: old.Obj(), urgent: true},
+		"a status write":            {delay: watch.Owner, before: old.Obj(), now: old.Obj()},
+		"a created Deployment":      {delay: watch.Deployment, now: running()},
+		"a deleted Deployment":      {delay: watch.Deployment, before: running(), urgent: true},
+		"drift in the spec":         {delay: watch.Deployment, before: running(), now: running(replicas(7)), urgent: true},
+		"a change by the operator":  {delay: watch.Deployment, before: running(), now: running(replicas(5), hashed("two"))},
+		"the annotation is removed": {delay: watch.Deployment, before: running(), now: running(hashed("")), urgent: true},
 		"a label is changed": {delay: watch.Deployment, before: running(), urgent: true, now: running(func(d *appsv1.Deployment) {
 			d.Labels = nil
 		})},
-		"the owner is taken away": {delay: watch.Deployment, before: running(), urgent: true, now: running(func(d *appsv1.Deployment) {
+		"the owner reference is removed": {delay: watch.Deployment, before: running(), urgent: true, now: running(func(d *appsv1.Deployment) {
 			d.OwnerReferences = nil
 		})},
-		"an annotation of others": {delay: watch.Deployment, before: running(), now: running(func(d *appsv1.Deployment) {
+		"an annotation of another client": {delay: watch.Deployment, before: running(), now: running(func(d *appsv1.Deployment) {
 			d.Annotations["deployment.kubernetes.io/revision"], d.Generation = "1", 2
 		})},
-		"one of several nodes is ready":   {delay: watch.Deployment, before: running(readyNodes(0)), now: running(readyNodes(1))},
-		"the last node is ready":          {delay: watch.Deployment, before: running(readyNodes(2)), now: running(), urgent: true},
-		"a node is lost":                  {delay: watch.Deployment, before: running(), now: running(readyNodes(2)), urgent: true},
-		"a node stops that is not wanted": {delay: watch.Deployment, before: running(replicas(2)), now: running(replicas(2), readyNodes(2))},
-		"a status of an older spec": {delay: watch.Deployment, before: running(readyNodes(2)), now: running(func(d *appsv1.Deployment) {
+		"one of several pods is ready": {delay: watch.Deployment, before: running(readyPods(0)), now: running(readyPods(1))},
+		"the last pod is ready":        {delay: watch.Deployment, before: running(readyPods(2)), now: running(), urgent: true},
+		"a ready pod is lost":          {delay: watch.Deployment, before: running(), now: running(readyPods(2)), urgent: true},
+		"a surplus pod stops":          {delay: watch.Deployment, before: running(replicas(2)), now: running(replicas(2), readyPods(2))},
+		"a status of an older spec": {delay: watch.Deployment, before: running(readyPods(2)), now: running(func(d *appsv1.Deployment) {
 			d.Generation = 2
 		})},
-		"an outdated node is left": {delay: watch.Deployment, before: running(readyNodes(2)), now: running(func(d *appsv1.Deployment) {
+		"an outdated pod remains": {delay: watch.Deployment, before: running(readyPods(2)), now: running(func(d *appsv1.Deployment) {
 			d.Status.UpdatedReplicas = 2
 		})},
-		"a Service's port is changed":     {delay: watch.Child, before: service(1), now: service(2), urgent: true},
-		"a Service is made":               {delay: watch.Child, now: service(1)},
-		"a Service is deleted":            {delay: watch.Child, before: service(1), urgent: true},
-		"a Service is as it was":          {delay: watch.Child, before: service(1), now: service(1)},
-		"a Secret's data is changed":      {delay: watch.Child, before: secret("a"), now: secret("b"), urgent: true},
-		"an Ingress's class is changed":   {delay: watch.Child, before: ingress("a", "1"), now: ingress("b", "1"), urgent: true},
-		"an Ingress gets an address":      {delay: watch.Child, before: ingress("a", "1"), now: ingress("a", "2")},
-		"a disruption budget is changed":  {delay: watch.Child, before: budget("a", 1), now: budget("b", 1), urgent: true},
-		"a disruption budget counts anew": {delay: watch.Child, before: budget("a", 1), now: budget("a", 2)},
-		"a pod":                           {delay: watch.Pod, now: &corev1.Pod{}},
+		"a Service's port is changed":               {delay: watch.Child, before: service(1), now: service(2), urgent: true},
+		"a Service is created":                      {delay: watch.Child, now: service(1)},
+		"a Service is deleted":                      {delay: watch.Child, before: service(1), urgent: true},
+		"a Service is unchanged":                    {delay: watch.Child, before: service(1), now: service(1)},
+		"a Secret's data is changed":                {delay: watch.Child, before: secret("a"), now: secret("b"), urgent: true},
+		"an Ingress's class is changed":             {delay: watch.Child, before: ingress("a", "1"), now: ingress("b", "1"), urgent: true},
+		"an Ingress gets an address":                {delay: watch.Child, before: ingress("a", "1"), now: ingress("a", "2")},
+		"a disruption budget is changed":            {delay: watch.Child, before: budget("a", 1), now: budget("b", 1), urgent: true},
+		"the status of a disruption budget changes": {delay: watch.Child, before: budget("a", 1), now: budget("a", 2)},
+		"a pod": {delay: watch.Pod, now: &corev1.Pod{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := watch.StatusDelay
@@ -131,7 +131,7 @@ func TestWhatTheUserWaitsForIsUrgent(t *testing.T) {
 				want = 0
 			}
 			if got := test.delay(test.before, test.now); got != want {
-				t.Errorf("looked at after %s, want %s", got, want)
+				t.Errorf("got a delay of %s, want %s", got, want)
 			}
 		})
 	}

@@ -1,3 +1,5 @@
+// Package watch maps a changed object to the custom resources to reconcile, and decides how soon. The list of watched
+// kinds is in each controller.
 package watch
 
 import (
@@ -14,19 +16,20 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-// Concurrency is how many objects of a kind are worked on at the same time. A pass spends its time waiting for the API
-// server.
+// Concurrency is the number of objects of a kind that are reconciled at the same time. A reconcile spends most of its
+// time waiting for the API server.
 const Concurrency = 8
 
 // MapFunc returns the names of the objects to reconcile when the given object changes.
 type MapFunc func(client.Object) []types.NamespacedName
 
-// Delay returns how long a change may wait. before is nil when the object is new, now when it is gone.
+// Delay returns how long a change may wait. before is nil for a new object, now for a deleted one.
 type Delay func(before, now client.Object) time.Duration
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Handler returns a handler that enqueues whatever a change concerns, those included that it concerned before.
+// Handler returns a handler that enqueues the objects that concerned returns for the new and the old version of a
+// changed object.
 func Handler(concerned MapFunc, delay Delay) handler.EventHandler {
 	enqueue := func(q queue, names []types.NamespacedName, after time.Duration) {
 		for _, name := range names {
@@ -40,7 +43,7 @@ func Handler(concerned MapFunc, delay Delay) handler.EventHandler {
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
 			after := delay(e.ObjectOld, e.ObjectNew)
 			enqueue(q, concerned(e.ObjectNew), after)
-			enqueue(q, concerned(e.ObjectOld), after) // The queue keeps a name once.
+			enqueue(q, concerned(e.ObjectOld), after) // The queue removes duplicates.
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
 			enqueue(q, concerned(e.Object), delay(e.Object, nil))
@@ -48,14 +51,14 @@ func Handler(concerned MapFunc, delay Delay) handler.EventHandler {
 	}
 }
 
-// Self returns the name of the object that has changed.
+// Self returns the name of the changed object.
 func Self(object client.Object) []types.NamespacedName {
 	return []types.NamespacedName{client.ObjectKeyFromObject(object)}
 }
 
-// OwnerByLabel returns a function that names the owner of an object by its labels, if it belongs to the given application. It
-// goes by labels because pods are not owned by the object itself. That labels can be forged does no harm: it costs a
-// pass that changes nothing.
+// OwnerByLabel returns a function that returns the owner of an object by its labels, if the label
+// app.kubernetes.io/name has the given value. Labels are used because the custom resource does not own pods directly. A
+// forged label only costs a reconcile that changes nothing.
 func OwnerByLabel(application string) MapFunc {
 	return func(object client.Object) []types.NamespacedName {
 		labels := object.GetLabels()

@@ -16,7 +16,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
-// recorded is a queue that writes down what it is given.
+// recorded is a queue that records added requests.
 type recorded struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	added map[string]time.Duration
@@ -33,7 +33,7 @@ func labelled(application, instance string) *corev1.Pod {
 	}}}
 }
 
-func TestWhatAChangeConcernsIsEnqueued(t *testing.T) {
+func TestHandlerEnqueuesOwners(t *testing.T) {
 	later := func(_, _ client.Object) time.Duration { return time.Minute }
 	handler := watch.Handler(watch.OwnerByLabel("web"), later)
 	for name, test := range map[string]struct {
@@ -62,7 +62,7 @@ func TestWhatAChangeConcernsIsEnqueued(t *testing.T) {
 			},
 			want: []string{"default/a"},
 		},
-		"an object that is gone": {
+		"a deleted object": {
 			happens: func(q *recorded) { handler.Delete(t.Context(), event.DeleteEvent{Object: labelled("web", "a")}, q) },
 			want:    []string{"default/a"},
 		},
@@ -74,7 +74,7 @@ func TestWhatAChangeConcernsIsEnqueued(t *testing.T) {
 			for name, after := range queue.added {
 				names = append(names, name)
 				if after != time.Minute {
-					t.Errorf("%s is looked at after %s", name, after)
+					t.Errorf("%s is enqueued with a delay of %s", name, after)
 				}
 			}
 			slices.Sort(names)

@@ -7,42 +7,43 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// failureAge is for how long the last word about new pods counts. The StatefulSet controller tries again after 1000
-// seconds at the latest, and tells of it each time, or once in five minutes when it has told much already: the last
-// word about a refusal that lasts is never older.
+// failureAge is how long the last FailedCreate event counts. The StatefulSet controller retries after 1000 seconds at
+// the latest, and emits an event each time, or every five minutes if it has emitted many: while a failure lasts, its
+// last event is never older.
 const failureAge = 20 * time.Minute
 
-// CreateFailure returns why the StatefulSet controller could not create a pod when it last tried, empty if it could or has
-// not tried of late. events are those about one StatefulSet, of any reason. They outlive by an hour what they tell of,
-// so a refusal ends with the first pod that is created after it: an old one must not come back when a pod is replaced.
+// CreateFailure returns why the StatefulSet controller could not create a pod in its last attempt, empty if it could or
+// there was no recent attempt. events are the events about one StatefulSet, of any reason. Events exist for up to an
+// hour, so a failure ends with the first pod that is created after it; otherwise an old failure would reappear when a
+// pod is replaced.
 func CreateFailure(events []corev1.Event, now time.Time) string {
-	var refused, created *corev1.Event
+	var failed, created *corev1.Event
 	for i := range events {
 		switch event := &events[i]; event.Reason {
 		case "FailedCreate":
-			refused = newer(refused, event)
+			failed = newer(failed, event)
 		case "SuccessfulCreate":
 			created = newer(created, event)
 		}
 	}
-	if refused == nil || now.Sub(toldAt(refused)) > failureAge ||
-		created != nil && toldAt(created).After(toldAt(refused)) {
+	if failed == nil || now.Sub(emittedAt(failed)) > failureAge ||
+		created != nil && emittedAt(created).After(emittedAt(failed)) {
 		return ""
 	}
-	return refused.Message
+	return failed.Message
 }
 
-// newer returns the event that was told later. Of two of the same second it is always the same one, so that messages
-// stay as they are.
+// newer returns the later event. For two events of the same second the result does not depend on the order, so that
+// messages are stable.
 func newer(a, b *corev1.Event) *corev1.Event {
-	if a == nil || toldAt(b).After(toldAt(a)) || toldAt(b).Equal(toldAt(a)) && b.Message < a.Message {
+	if a == nil || emittedAt(b).After(emittedAt(a)) || emittedAt(b).Equal(emittedAt(a)) && b.Message < a.Message {
 		return b
 	}
 	return a
 }
 
-// toldAt returns when an event was last told, whichever of the two event APIs it was told by.
-func toldAt(event *corev1.Event) time.Time {
+// emittedAt returns the time at which an event was last emitted, by either of the two event APIs.
+func emittedAt(event *corev1.Event) time.Time {
 	times := []time.Time{event.LastTimestamp.Time, event.EventTime.Time}
 	if event.Series != nil {
 		times = append(times, event.Series.LastObservedTime.Time)

@@ -9,39 +9,39 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-// Observed is what was found of the owned objects.
+// Observed is the state of an owner's objects in the cluster.
 type Observed struct {
-	// Deployment is the newest version known, nil when there is none, or it is not wanted.
+	// Deployment is the latest version, nil if there is none or it is not wanted.
 	Deployment *appsv1.Deployment
 
-	// StatefulSet is the newest version known, nil when there is none, or it is not wanted.
+	// StatefulSet is the latest version, nil if there is none or it is not wanted.
 	StatefulSet *appsv1.StatefulSet
 
-	// CreateFailure is why pods of the StatefulSet cannot be created, empty if none is missing or nobody has said why.
+	// CreateFailure is why pods of the StatefulSet cannot be created, empty if none is missing or the cause is unknown.
 	CreateFailure string
 
-	// Outgoing is what runs pods until something else has taken its place, nil if there is no such thing.
+	// Outgoing is the workload that is being replaced and still runs pods, nil if there is none.
 	Outgoing *Status
 
-	// Pods are the pods of all of them, in alphabetical order.
+	// Pods are the pods of all workloads, in alphabetical order.
 	Pods []corev1.Pod
 
-	// Present are those of the planned objects that exist and belong to the owner, in the order of the plan. Whether
-	// they are as the plan wants them, it does not say.
+	// Present lists the planned objects that exist and belong to the owner, in the order of the plan. They may differ
+	// from the plan.
 	Present []owned.Reference
 }
 
-// Workload is how far the pods are that are wanted, nil when nothing runs them.
+// Workload returns the status of the wanted workload, nil if there is none.
 func (o Observed) Workload() *Status {
 	if o.StatefulSet != nil {
-		account := OfStatefulSet(o.StatefulSet)
-		account.CreateFailure = o.CreateFailure
-		return account
+		status := OfStatefulSet(o.StatefulSet)
+		status.CreateFailure = o.CreateFailure
+		return status
 	}
 	return OfDeployment(o.Deployment)
 }
 
-// Has tells whether one of the present objects is of the given kind and name.
+// Has tells whether Present contains an object of the given kind and name.
 func (o Observed) Has(kind, name string) bool {
 	return slices.ContainsFunc(o.Present, func(r owned.Reference) bool { return r.Kind == kind && r.Name == name })
 }

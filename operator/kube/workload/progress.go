@@ -1,16 +1,16 @@
 package workload
 
-// Progress is how far a rollout is.
+// Progress is the state of an update that the operator performs pod by pod.
 type Progress struct {
-	// Updated is how many of the pods that are wanted are of the template.
+	// Updated is the number of wanted pods that have the latest template.
 	Updated int32
 
-	// Pod is the one that is worked on or waited for, empty for none.
+	// Pod is the name of the pod that is being updated or waited for, empty for none.
 	Pod string
 
-	// Message is that of the step.
+	// Message describes the current step.
 	Message string
 
-	// Stuck is that of the step.
+	// Stuck is true if the update does not proceed by itself.
 	Stuck bool
 }

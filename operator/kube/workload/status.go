@@ -1,3 +1,5 @@
+// Package workload describes the progress of a Deployment or StatefulSet. It is pure, and the only place that defines
+// when a rollout is complete, because watches, status and the condition for OLM must agree on it.
 package workload
 
 import (
@@ -6,37 +8,37 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Status is a workload's own account of its pods.
+// Status is what a workload reports about its pods.
 type Status struct {
-	// Name is that of the workload.
+	// Name is the name of the workload.
 	Name string
 
-	// Wanted is the number of pods that it asks for.
+	// Wanted is spec.replicas.
 	Wanted int32
 
-	// Replicas is the number of pods that exist, Updated those of the newest template, Ready those that are ready.
+	// Replicas is the number of pods, Updated that of pods with the latest template, Ready that of ready pods.
 	Replicas, Updated, Ready int32
 
-	// Observed is on when the account speaks of the newest spec.
+	// Observed is true if the status is about the latest spec.
 	Observed bool
 
-	// Paused is on when somebody has told Kubernetes to leave the pods alone.
+	// Paused is true if the rollout of a Deployment is paused.
 	Paused bool
 
 	// CreateFailure is why pods cannot be created, empty if they can.
 	CreateFailure string
 
-	// DeadlineExceeded is on when Kubernetes says that there has been no progress for too long.
+	// DeadlineExceeded is true if the rollout has exceeded its progress deadline.
 	DeadlineExceeded bool
 }
 
-// OfDeployment returns the account of a Deployment, nil for none.
+// OfDeployment returns the status of a Deployment, nil for none.
 func OfDeployment(deployment *appsv1.Deployment) *Status {
 	if deployment == nil {
 		return nil
 	}
 	status := deployment.Status
-	account := &Status{
+	result := &Status{
 		Name: deployment.Name, Wanted: ptr.Deref(deployment.Spec.Replicas, 1),
 		Replicas: status.Replicas, Updated: status.UpdatedReplicas, Ready: status.ReadyReplicas,
 		Observed: status.ObservedGeneration >= deployment.Generation, Paused: deployment.Spec.Paused,
@@ -44,16 +46,16 @@ func OfDeployment(deployment *appsv1.Deployment) *Status {
 	for _, condition := range status.Conditions {
 		switch {
 		case condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue:
-			account.CreateFailure = condition.Message
+			result.CreateFailure = condition.Message
 		case condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse:
-			account.DeadlineExceeded = condition.Reason == "ProgressDeadlineExceeded"
+			result.DeadlineExceeded = condition.Reason == "ProgressDeadlineExceeded"
 		}
 	}
-	return account
+	return result
 }
 
-// OfStatefulSet returns the account of a StatefulSet, nil for none. It does not know of pods that cannot be created:
-// see Refusal.
+// OfStatefulSet returns the status of a StatefulSet, nil for none. CreateFailure is empty, because a StatefulSet does
+// not report it: see function CreateFailure.
 func OfStatefulSet(set *appsv1.StatefulSet) *Status {
 	if set == nil {
 		return nil
@@ -66,11 +68,11 @@ func OfStatefulSet(set *appsv1.StatefulSet) *Status {
 	}
 }
 
-// Complete tells whether a workload has nothing left to do: every pod that is wanted is of the newest template and ready,
-// and there is no other.
-func (a *Status) Complete() bool {
-	return a.Observed && a.Replicas == a.Wanted && a.Updated == a.Wanted && a.Ready == a.Wanted
+// Complete tells whether the rollout is complete: the wanted number of pods exists, and all have the latest template
+// and are ready.
+func (s *Status) Complete() bool {
+	return s.Observed && s.Replicas == s.Wanted && s.Updated == s.Wanted && s.Ready == s.Wanted
 }
 
-// LostPods tells whether a pod that is wanted was ready before, and is not any more.
-func (a *Status) LostPods(before *Status) bool { return a.Ready < min(before.Ready, a.Wanted) }
+// LostPods tells whether fewer of the wanted pods are ready than before.
+func (s *Status) LostPods(before *Status) bool { return s.Ready < min(before.Ready, s.Wanted) }

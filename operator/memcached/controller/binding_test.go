@@ -168,12 +168,12 @@ func TestAForeignBindingIsLeftAloneAndTheNodesRun(t *testing.T) {
 		foreign func(*story) client.Object
 		says    string
 	}{
-		"Service": {says: "Service cache-nodes exists already", foreign: func(s *story) client.Object {
+		"Service": {says: "Service cache-nodes already exists", foreign: func(s *story) client.Object {
 			service := s.service()
 			service.Spec.Ports = []corev1.ServicePort{{Port: 80}}
 			return service
 		}},
-		"Secret": {says: "Secret cache-binding exists already", foreign: func(s *story) client.Object {
+		"Secret": {says: "Secret cache-binding already exists", foreign: func(s *story) client.Object {
 			secret := s.secret()
 			secret.StringData = map[string]string{"password": "secret"}
 			return secret

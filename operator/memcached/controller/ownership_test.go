@@ -46,7 +46,7 @@ func TestAForeignDeploymentIsLeftAloneUntilItIsGone(t *testing.T) {
 			}
 			s.create("cache", 2)
 			message := s.awaitReason(v1alpha1.ReasonNameConflict)
-			if !strings.Contains(message, "Deployment cache exists already") || !strings.Contains(message, "delete or rename") {
+			if !strings.Contains(message, "Deployment cache already exists") || !strings.Contains(message, "delete or rename") {
 				t.Errorf("the message does not say what is wrong and how to mend it: %q", message)
 			}
 			s.AwaitEvent(v1alpha1.ReasonNameConflict, "Deployment cache")

@@ -106,7 +106,7 @@ func TestRefusedSlotsAreReportedUntilTheyCome(t *testing.T) {
 	s.awaitReady("cache", 1)
 	s.Kubernetes.Refuse(`pods "cache-1" is forbidden: exceeded quota: small`)
 	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
-	want := `Kubernetes refuses to create nodes: create Pod cache-1 in StatefulSet cache failed error: ` +
+	want := `Kubernetes refuses to create pods: create Pod cache-1 in StatefulSet cache failed error: ` +
 		`pods "cache-1" is forbidden: exceeded quota: small`
 	if message := s.awaitReason(v1alpha1.ReasonNodesRefused); message != want {
 		t.Errorf("the message is %q, want %q", message, want)

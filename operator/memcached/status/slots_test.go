@@ -117,17 +117,17 @@ func TestProgressOfSlots(t *testing.T) {
 		want     string
 		message  string
 	}{
-		"all is done": {inSlots(3, 3), workload.Progress{Updated: 3}, "AllNodesReady", "3 of 3 nodes are ready"},
+		"all is done": {inSlots(3, 3), workload.Progress{Updated: 3}, "AllNodesReady", "3 of 3 pods are ready"},
 		"one by one": {inSlots(1, 3), workload.Progress{Updated: 1, Pod: "cache-1", Message: "cache-1 is resized"}, "NodesUpdating",
-			"1 of 3 nodes are up to date. cache-1 is resized"},
+			"1 of 3 pods are up to date. cache-1 is resized"},
 		"the one that is restarted is not failing": {
 			workload.Observed{StatefulSet: inSlots(1, 2).StatefulSet, Pods: []corev1.Pod{slotOf(0), slotOf(1), restarting}},
-			workload.Progress{Updated: 1, Pod: "cache-2", Message: "cache-2 is restarting"}, "NodesUpdating", "1 of 3 nodes are up to date. cache-2 is restarting",
+			workload.Progress{Updated: 1, Pod: "cache-2", Message: "cache-2 is restarting"}, "NodesUpdating", "1 of 3 pods are up to date. cache-2 is restarting",
 		},
 		"it does not go on": {inSlots(1, 3), workload.Progress{Updated: 1, Pod: "cache-1", Message: "cache-1 cannot be resized", Stuck: true}, "UpdateStuck", "cache-1 cannot be resized"},
 		"a quota is used up": {refused, workload.Progress{Updated: 2, Message: "cache-2 is not there yet"}, "NodesRefused",
-			"Kubernetes refuses to create nodes: exceeded quota: small"},
-		"a cache that moves counts all that serve": {moving, workload.Progress{Updated: 3}, "NodesStopping", "Stopping what is more than the 3 wanted"},
+			"Kubernetes refuses to create pods: exceeded quota: small"},
+		"a cache that moves counts all that serve": {moving, workload.Progress{Updated: 3}, "NodesStopping", "Stopping surplus pods: 3 wanted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := of(testkit.MakeMemcached("cache").Size(3).Obj())

@@ -9,7 +9,7 @@ import (
 
 // ofMemcached is how a cache speaks of its pods.
 var ofMemcached = conditions.Wording{
-	One: "node", Many: "nodes", Process: "memcached",
+	One: "pod", Many: "pods", Process: "memcached",
 
 	AllReady:      v1alpha1.ReasonAllNodesReady,
 	ScaledToZero:  v1alpha1.ReasonScaledToZero,

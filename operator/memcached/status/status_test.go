@@ -42,17 +42,17 @@ func TestConditions(t *testing.T) {
 		"all nodes are ready": {
 			size: 3, deployment: testkit.Deployment(3, 3, 3), pods: testkit.Pods(3),
 			want:    "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
-			message: "3 of 3 nodes are ready",
+			message: "3 of 3 pods are ready",
 		},
-		"one node speaks of itself in the singular": {
+		"a single pod is in the singular": {
 			size: 1, deployment: testkit.Deployment(1, 1, 1), pods: testkit.Pods(1),
 			want:    "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
-			message: "1 of 1 node is ready",
+			message: "1 of 1 pod is ready",
 		},
 		"no node is wanted and none runs": {
 			size: 0, deployment: testkit.Deployment(0, 0, 0),
 			want:    "True/ScaledToZero True/ScaledToZero False/AsExpected False/AsExpected",
-			message: "No node is wanted, and none runs",
+			message: "No pods are wanted and none run",
 		},
 		"no Deployment yet": {
 			size: 3,
@@ -65,7 +65,7 @@ func TestConditions(t *testing.T) {
 		"a new spec is not ready because the old one was": {
 			size: 3, deployment: testkit.Unseen(testkit.Deployment(3, 3, 3)), pods: testkit.Pods(3),
 			want:    "False/NodesUpdating True/AllNodesReady True/NodesUpdating False/AsExpected",
-			message: "Kubernetes has yet to act on the newest change",
+			message: "Kubernetes has not processed the latest change yet",
 		},
 		"a larger size has not been acted on": {
 			size: 5, deployment: testkit.Unseen(testkit.Deployment(3, 3, 3)), pods: testkit.Pods(3),
@@ -78,12 +78,12 @@ func TestConditions(t *testing.T) {
 		"nodes are starting": {
 			size: 3, deployment: testkit.Deployment(3, 3, 1), pods: testkit.Pods(3),
 			want:    "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected",
-			message: "1 of 3 nodes are ready",
+			message: "1 of 3 pods are ready",
 		},
 		"nodes are being replaced": {
 			size: 3, deployment: testkit.Deployment(4, 1, 3), pods: testkit.Pods(4),
 			want:    "False/NodesUpdating True/AllNodesReady True/NodesUpdating False/AsExpected",
-			message: "1 of 3 nodes are replaced",
+			message: "1 of 3 pods are up to date",
 		},
 		"the last outdated node is being stopped": {
 			size: 3, deployment: testkit.Deployment(4, 3, 4), pods: testkit.Pods(4),
@@ -92,7 +92,7 @@ func TestConditions(t *testing.T) {
 		"surplus nodes are being stopped": {
 			size: 2, deployment: testkit.Deployment(3, 3, 3), pods: testkit.Pods(3),
 			want:    "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
-			message: "Stopping what is more than the 2 wanted",
+			message: "Stopping surplus pods: 2 wanted",
 		},
 		"the Deployment is done but a pod is still seen": {
 			size: 2, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(3),
@@ -105,7 +105,7 @@ func TestConditions(t *testing.T) {
 		"the image cannot be pulled": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.WaitingFor("ErrImagePull")),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
-			message: "1 of 2 nodes are failing: the image cannot be pulled (ImagePullBackOff)",
+			message: "1 of 2 pods are failing: the image cannot be pulled (ImagePullBackOff)",
 		},
 		"a crashing container that waits": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.Container(func(c *corev1.ContainerStatus) {
@@ -113,7 +113,7 @@ func TestConditions(t *testing.T) {
 				c.LastTerminationState.Terminated = crashed
 			})),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
-			message: "1 of 2 nodes are failing: memcached does not keep running (OOMKilled, exit code 137)",
+			message: "1 of 2 pods are failing: memcached keeps exiting (OOMKilled, exit code 137)",
 		},
 		"a crashing container that is up for a moment says the same": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.Container(func(c *corev1.ContainerStatus) {
@@ -121,7 +121,7 @@ func TestConditions(t *testing.T) {
 				c.LastTerminationState.Terminated = crashed
 			})),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
-			message: "1 of 2 nodes are failing: memcached does not keep running (OOMKilled, exit code 137)",
+			message: "1 of 2 pods are failing: memcached keeps exiting (OOMKilled, exit code 137)",
 		},
 		"a container that has recovered is no failure": {
 			size: 2, deployment: testkit.Deployment(2, 2, 2), pods: testkit.With(testkit.Pods(2), testkit.Container(func(c *corev1.ContainerStatus) {
@@ -141,13 +141,13 @@ func TestConditions(t *testing.T) {
 				c.Name, c.LastTerminationState.Terminated = "agent", crashed
 			})),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
-			message: "1 of 2 nodes are failing: the agent does not keep running (OOMKilled, exit code 137)",
+			message: "1 of 2 pods are failing: the agent keeps exiting (OOMKilled, exit code 137)",
 		},
 		"a container that is being created is no failure": {
 			size: 2, deployment: testkit.Deployment(2, 2, 0), pods: testkit.With(testkit.Pods(2), testkit.WaitingFor("ContainerCreating")),
 			want: "False/NodesStarting False/NoNodeReady True/NodesStarting False/AsExpected",
 		},
-		"no machine has room": {
+		"a pod cannot be scheduled": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), func(pod *corev1.Pod) {
 				pod.Status.Conditions = []corev1.PodCondition{{
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
@@ -155,7 +155,7 @@ func TestConditions(t *testing.T) {
 				}}
 			}),
 			want:    "False/NodesUnschedulable True/SomeNodesReady True/NodesStarting True/NodesUnschedulable",
-			message: "No machine has room for a node: 0/1 nodes are available: 1 Insufficient memory.",
+			message: "A pod cannot be scheduled: 0/1 nodes are available: 1 Insufficient memory.",
 		},
 		"a quota is used up; the name of the pod that never was is left out": {
 			size: 2, deployment: testkit.Deployment(1, 1, 1, appsv1.DeploymentCondition{
@@ -163,14 +163,14 @@ func TestConditions(t *testing.T) {
 				Message: `pods "cache-5d9c8b7f4d-x7k2p" is forbidden: exceeded quota: small`,
 			}), pods: testkit.Pods(1),
 			want:    "False/NodesRefused True/SomeNodesReady True/NodesStarting True/NodesRefused",
-			message: `Kubernetes refuses to create nodes: pods "cache" is forbidden: exceeded quota: small`,
+			message: `Kubernetes refuses to create pods: pods "cache" is forbidden: exceeded quota: small`,
 		},
 		"a rollout takes too long": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1, appsv1.DeploymentCondition{
 				Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded",
 			}), pods: testkit.Pods(2),
 			want:    "False/ProgressDeadlineExceeded True/SomeNodesReady True/NodesStarting True/ProgressDeadlineExceeded",
-			message: "1 of 2 nodes are ready, and there has been no progress for ten minutes",
+			message: "1 of 2 pods are ready; no progress for ten minutes",
 		},
 		"the name is taken": {
 			size: 3, err: reconcileerror.Terminal(v1alpha1.ReasonNameConflict, errors.New("Deployment cache exists already")),
@@ -187,7 +187,7 @@ func TestConditions(t *testing.T) {
 			size: 3, deployment: testkit.Deployment(3, 3, 3), pods: testkit.Pods(3),
 			err:     fmt.Errorf("apply: %w", &url.Error{Op: "Patch", URL: "https://10.0.0.1", Err: errors.New("10.2.3.4:51234: reset")}),
 			want:    "False/ReconcileError True/AllNodesReady False/AsExpected True/ReconcileError",
-			message: "The API server could not be reached; the operator tries again",
+			message: "The API server cannot be reached; retrying",
 		},
 		"the API server fails": {
 			size: 3, deployment: testkit.Deployment(3, 3, 3), pods: testkit.Pods(3),

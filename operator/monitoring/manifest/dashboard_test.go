@@ -12,7 +12,7 @@ import (
 // query is one expression of the dashboard.
 type query struct{ panel, expr string }
 
-// panel is what this test reads of a panel.
+// panel contains the fields of a panel that the tests use.
 type panel struct {
 	ID                       int
 	Type, Title, Description string
@@ -35,7 +35,7 @@ func panels(t *testing.T) []panel {
 	return parsed.Panels
 }
 
-// queries returns what the dashboard asks Prometheus, with values for Grafana's variables.
+// queries returns the dashboard's queries, with values for Grafana's variables.
 func queries(t *testing.T) []query {
 	t.Helper()
 	values := strings.NewReplacer("$__rate_interval", "5m", "$namespace", "shop", "$cache", "sessions")
@@ -48,7 +48,7 @@ func queries(t *testing.T) []query {
 	return all
 }
 
-func TestPrometheusUnderstandsTheQueriesOfTheDashboard(t *testing.T) {
+func TestDashboardQueriesAreValid(t *testing.T) {
 	var file strings.Builder
 	file.WriteString("groups:\n- name: dashboard\n  rules:\n")
 	for i, query := range queries(t) {
@@ -64,7 +64,7 @@ func TestPrometheusUnderstandsTheQueriesOfTheDashboard(t *testing.T) {
 	run(t, promtool(t), "check", "rules", path)
 }
 
-func TestPanelsAreExplainedAndDoNotOverlap(t *testing.T) {
+func TestPanelsAreDescribedAndDoNotOverlap(t *testing.T) {
 	const columns = 24
 	taken, ids := map[[2]int]string{}, map[int]string{}
 	for _, panel := range panels(t) {

@@ -1,17 +1,17 @@
-// Package manifest says what monitoring systems are given. It is pure: what is done with the objects is for others.
+// Package manifest contains the objects for monitoring systems. It is pure; other packages apply the objects.
 //
-//   - Operator: once for all caches, alerts (alerts.yaml), a dashboard (dashboard.json), and how the operator's own metrics are
-//     found. Package monitoring puts them into the operator's namespace.
-//   - ServiceMonitor: for each cache, how the metrics of its nodes are found. It is part of that cache's plan.
+//   - Operator: alerts (alerts.yaml), a dashboard (dashboard.json) and a ServiceMonitor for the operator's own metrics, once
+//     for all caches. Package monitoring installs them in the operator's namespace.
+//   - ServiceMonitor: one for each cache. It is part of the cache's plan.
 //
-// The kinds belong to others: PrometheusRule and ServiceMonitor to the Prometheus Operator, GrafanaDashboard to the Grafana
-// Operator. Their Go types are not needed to apply them, so Object does without.
+// The kinds belong to other projects: PrometheusRule and ServiceMonitor to the Prometheus Operator, GrafanaDashboard to the
+// Grafana Operator. Applying them does not need their Go types, so Object does without.
 //
-// What alerts and dashboard rest on:
+// Alerts and dashboard rely on the following:
 //
-//   - ServiceMonitor gives all metrics of a node, up included, the label memcached, which is the name of its cache. Alerts
-//     ask for it where a memcached of somebody else would show the same metric. The Prometheus Operator adds namespace and pod.
-//   - Every replica of the operator counts all objects, so they are put together with max, not with sum.
-//   - An alert tells of something that users of a cache feel, or soon will. Each has a page in olm/runbooks.
-//   - The rules are those of a Prometheus from 2.42 on, with which they are tested.
+//   - ServiceMonitor adds the label memcached, the name of the cache, to all metrics of a pod, up included. Alerts filter by
+//     it where another memcached exporter has a metric of the same name. The Prometheus Operator adds namespace and pod.
+//   - Every replica of the operator counts all objects, so expressions use max, not sum.
+//   - An alert is about a problem that clients of a cache notice now or soon. Each has a page in olm/runbooks.
+//   - The rules work with Prometheus 2.42 and later; they are tested with that version.
 package manifest

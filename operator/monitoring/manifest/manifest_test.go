@@ -39,7 +39,7 @@ func TestTheServiceMonitorOfACache(t *testing.T) {
 	}
 }
 
-func TestAnObjectIsTheSameForEveryReader(t *testing.T) {
+func TestObjectHasOneEncoding(t *testing.T) {
 	object := cacheObject()
 	copied, err := object.Unstructured()
 	if err != nil {
@@ -62,7 +62,7 @@ func TestAnObjectIsTheSameForEveryReader(t *testing.T) {
 	}
 	copied.SetName("changed")
 	if *object.GetName() != "sessions" {
-		t.Error("who changes the copy changes the original")
+		t.Error("changing the copy changes the original")
 	}
 }
 
@@ -76,14 +76,14 @@ func TestTheOperatorsObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What is in files of its own is checked there.
+		// Other tests check the embedded files.
 		shorten(t, object, string(alerts), "spec", "groups")
 		shorten(t, object, dashboard, "data", "memcached.json")
 		testkit.Golden(t, "operator-"+object.GetKind(), map[string]any{"for": fmt.Sprint(w.For), "object": object.Object})
 	}
 }
 
-// shorten replaces a field, if it is there, by the fact that it is.
+// shorten replaces the value of a field, if it exists, by "...".
 func shorten(t *testing.T, object *unstructured.Unstructured, file string, path ...string) {
 	t.Helper()
 	value, found, _ := unstructured.NestedFieldNoCopy(object.Object, path...)
@@ -101,7 +101,7 @@ func shorten(t *testing.T, object *unstructured.Unstructured, file string, path 
 	}
 }
 
-func TestTheOperatorsOwnMetricsAreFoundThroughTheServiceOfEveryBundle(t *testing.T) {
+func TestTheServiceMonitorOfTheOperatorSelectsTheServiceOfEveryBundle(t *testing.T) {
 	bundles, err := filepath.Glob("../../../bundles/v*/manifests/*-metrics-service_v1_service.yaml")
 	if err != nil || len(bundles) == 0 {
 		t.Fatalf("no Service of metrics in any bundle: %v", err)

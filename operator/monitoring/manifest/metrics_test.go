@@ -26,10 +26,10 @@ import (
 	"github.com/example/memcached-operator/operator/metrics"
 )
 
-// known are the labels of each metric.
+// known maps each metric to its labels.
 type known map[string]map[string]bool
 
-// add adds what a page of metrics shows.
+// add adds the metrics of a page.
 func (k known) add(page string) {
 	for line := range strings.Lines(page) {
 		found := sample.FindStringSubmatch(line)
@@ -55,10 +55,10 @@ var (
 	separator  = regexp.MustCompile(`[,\s]+`)
 )
 
-// targetLabels are those that every metric gets when it is scraped through our ServiceMonitors.
+// targetLabels are the labels that scraping through the ServiceMonitors adds.
 var targetLabels = []string{"namespace", "pod", "service", "job", "instance", "endpoint", "container", CacheLabel}
 
-// misses returns what an expression uses of metrics that there is not.
+// misses returns the metrics and labels of an expression that do not exist.
 func (k known) misses(expr string) []string {
 	expr = quoted.ReplaceAllString(expr, `""`)
 	var missing []string
@@ -90,7 +90,7 @@ func (k known) misses(expr string) []string {
 	return missing
 }
 
-// labels are those of all metrics.
+// labels returns the labels of all metrics.
 func (k known) labels() map[string]bool {
 	all := map[string]bool{}
 	for _, labels := range k {
@@ -99,7 +99,7 @@ func (k known) labels() map[string]bool {
 	return all
 }
 
-// waiting is a cache that holds one Memcached, with a change that waits.
+// waiting is a cache with one Memcached that has a pending change.
 type waiting struct{ client.Reader }
 
 func (waiting) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
@@ -111,7 +111,7 @@ func (waiting) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 	return nil
 }
 
-// ofOperator is what the operator shows.
+// ofOperator returns the operator's metrics.
 func ofOperator(t *testing.T) string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -119,17 +119,17 @@ func ofOperator(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own.Reconciled("Memcached", errors.New("it failed")) // A metric with labels is not shown before.
+	own.Reconciled("Memcached", errors.New("it failed")) // A metric with labels is absent before.
 	own.Upgradeable(true)
 	response := httptest.NewRecorder()
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return response.Body.String()
 }
 
-// ofAgent is what the agent of a memcached with TLS and users shows.
+// ofAgent returns the metrics of an agent whose memcached has TLS and users.
 func ofAgent(t *testing.T, memcached agenttesting.Runner) string {
 	t.Helper()
-	files := agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)) //nolint:forbidigo // A real memcached looks at the clock as well.
+	files := agenttesting.NewAuthority(t).Issue(t, time.Now().Add(time.Hour)) //nolint:forbidigo // memcached uses the real clock as well.
 	files["users"] = "user:password\n"
 	volume := agenttesting.NewVolume(t, files)
 	server := memcached.Start(t, append(volume.TLS(), "-Y", volume.File("users"))...)
@@ -150,7 +150,7 @@ func ofAgent(t *testing.T, memcached agenttesting.Runner) string {
 		}
 	})
 	var page string
-	agenttesting.Await(t, "the agent has looked at memcached", func() error {
+	agenttesting.Await(t, "the agent has read memcached's statistics", func() error {
 		response, err := http.Get("http://" + address + "/metrics")
 		if err != nil {
 			return err
@@ -168,9 +168,9 @@ func ofAgent(t *testing.T, memcached agenttesting.Runner) string {
 	return page
 }
 
-// An alert on a metric that is called otherwise never fires, and nobody notices. So names are compared with what the
-// programs really show.
-func TestAllMetricsThatAlertsAndDashboardUseExist(t *testing.T) {
+// An alert on a misspelled metric never fires, and nobody notices. The test compares names with the metrics that the
+// programs expose.
+func TestMetricsOfAlertsAndDashboardExist(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, memcached agenttesting.Runner) {
 		metrics := known{"up": {}}
 		metrics.add(ofOperator(t))
@@ -182,18 +182,18 @@ func TestAllMetricsThatAlertsAndDashboardUseExist(t *testing.T) {
 		}
 		for _, rule := range rules(t) {
 			for _, missing := range metrics.misses(rule.Expr) {
-				t.Errorf("alerts.yaml, %s%s: there is not %s", rule.Alert, rule.Record, missing)
+				t.Errorf("alerts.yaml, %s%s: %s does not exist", rule.Alert, rule.Record, missing)
 			}
 		}
 		for _, query := range queries(t) {
 			for _, missing := range metrics.misses(query.expr) {
-				t.Errorf("dashboard.json, panel %q: there is not %s", query.panel, missing)
+				t.Errorf("dashboard.json, panel %q: %s does not exist", query.panel, missing)
 			}
 		}
 	})
 }
 
-func TestMissingMetricsAndLabelsAreSeen(t *testing.T) {
+func TestMissingMetricsAndLabelsAreFound(t *testing.T) {
 	metrics := known{"up": {}}
 	metrics.add("# HELP a_total Of b.\na_total{kind=\"x\",le=\"y=z\"} 3\nb 1\n")
 	for expr, want := range map[string]string{

@@ -8,12 +8,13 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Object is an apply configuration of one object, of a kind that need not have a Go type. It is a scope.Configuration.
+// Object is an apply configuration of one object, of a kind that need not have a Go type. It implements
+// owned.Configuration.
 type Object struct {
 	content map[string]any
 }
 
-// newObject returns an object of a namespace. What more it says is put into its content.
+// newObject returns an object with metadata. Further fields are added with the methods below.
 func newObject(apiVersion, kind, namespace, name string, labels map[string]string) *Object {
 	return &Object{content: map[string]any{
 		"apiVersion": apiVersion, "kind": kind,
@@ -21,7 +22,7 @@ func newObject(apiVersion, kind, namespace, name string, labels map[string]strin
 	}}
 }
 
-// with sets a field beside metadata.
+// with sets a top-level field.
 func (o *Object) with(field string, value any) *Object {
 	o.content[field] = value
 	return o
@@ -33,7 +34,7 @@ func (o *Object) withMetadata(field string, value any) *Object {
 	return o
 }
 
-// MarshalJSON implements json.Marshaler. Its result is the same for the same content.
+// MarshalJSON implements json.Marshaler. The same content gives the same result.
 func (o *Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.content) }
 
 // Unstructured returns a copy of the object, for clients.
@@ -43,7 +44,7 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("encode %s %s: %w", *o.GetKind(), *o.GetName(), err)
 	}
 	copied := &unstructured.Unstructured{}
-	// Unlike encoding/json, this keeps integers integers.
+	// Unlike encoding/json, utiljson decodes integers as int64.
 	if err := utiljson.Unmarshal(raw, &copied.Object); err != nil {
 		return nil, fmt.Errorf("encode %s %s: %w", *o.GetKind(), *o.GetName(), err)
 	}

@@ -1,7 +1,7 @@
 package manifest
 
 import (
-	_ "embed" // Alerts and dashboard are files, so that their own tools can check them.
+	_ "embed" // Alerts and dashboard are files, so that other tools can check them.
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,7 +10,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-// The names of the operator's objects. They are never changed, or the old ones would stay beside the new ones.
+// The names of the operator's objects. They must not change, or the old objects would stay beside the new ones.
 const (
 	alertsName    = "memcached-operator-alerts"
 	monitorName   = "memcached-operator-metrics"
@@ -20,36 +20,36 @@ const (
 // dashboardFile is the key of the dashboard in its ConfigMap.
 const dashboardFile = "memcached.json"
 
-// The kinds that the operator's objects are for.
+// The kinds of the operator's objects.
 var (
-	// PrometheusRuleKind holds alerts.
+	// PrometheusRuleKind is the kind of alerts.
 	PrometheusRuleKind = schema.FromAPIVersionAndKind(monitoringVersion, "PrometheusRule")
 
-	// GrafanaDashboardKind is a dashboard for the Grafana Operator.
+	// GrafanaDashboardKind is the kind of dashboards of the Grafana Operator.
 	GrafanaDashboardKind = schema.FromAPIVersionAndKind("grafana.integreatly.org/v1beta1", "GrafanaDashboard")
 )
 
-// alerts is a file of rules as Prometheus reads it.
+// alerts is a rule file of Prometheus.
 //
 //go:embed alerts.yaml
 var alerts []byte
 
-// dashboard is as Grafana imports it.
+// dashboard is a dashboard in Grafana's import format.
 //
 //go:embed dashboard.json
 var dashboard string
 
 // Wanted is one of the operator's objects.
 type Wanted struct {
-	// Object is what to apply.
+	// Object is the object to apply.
 	Object *Object
 
-	// For are the kinds of which the cluster has to know at least one; else the object is of no use.
+	// For are the kinds that make the object useful: it is applied if the cluster has at least one of them.
 	For []schema.GroupVersionKind
 }
 
-// Operator returns what is made once for all caches, in the operator's own namespace, in the order in which it is to be
-// applied. The error says that a file of this package is broken.
+// Operator returns the objects for all caches, in the order in which they are applied. namespace is the operator's own.
+// It fails if an embedded file is invalid.
 func Operator(namespace string) ([]Wanted, error) {
 	var rules map[string]any
 	if err := yaml.UnmarshalStrict(alerts, &rules); err != nil {
@@ -62,8 +62,8 @@ func Operator(namespace string) ([]Wanted, error) {
 		},
 		{Object: operatorMonitor(namespace), For: []schema.GroupVersionKind{ServiceMonitorKind}},
 		{
-			// The sidecar of Grafana's Helm chart looks for this label. That Grafana is there cannot be seen, but hardly
-			// anybody runs a Prometheus without.
+			// The sidecar of Grafana's Helm chart selects this label. Grafana itself cannot be detected, but a cluster
+			// with Prometheus usually has it.
 			Object: newObject("v1", "ConfigMap", namespace, dashboardName, labels("grafana_dashboard", "1")).
 				with("data", map[string]any{dashboardFile: dashboard}),
 			For: []schema.GroupVersionKind{PrometheusRuleKind, GrafanaDashboardKind},
@@ -72,7 +72,7 @@ func Operator(namespace string) ([]Wanted, error) {
 	}, nil
 }
 
-// labels returns those of all of the operator's objects, and pairs of a key and a value.
+// labels returns the labels of all of the operator's objects, and additional pairs of key and value.
 func labels(pairs ...string) map[string]string {
 	all := map[string]string{owned.LabelName: owned.Manager, owned.LabelComponent: "monitoring", owned.LabelManagedBy: owned.Manager}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -81,9 +81,9 @@ func labels(pairs ...string) map[string]string {
 	return all
 }
 
-// operatorMonitor finds the operator's own metrics, through the Service of the bundle. They are shown to whom the API server
-// lets read /metrics, so Prometheus shows its token, which needs the ClusterRole memcached-operator-metrics-reader or the
-// like.
+// operatorMonitor returns the ServiceMonitor of the operator's own metrics, for the Service of the bundle. The API
+// server has to authorize the reader of /metrics, so Prometheus sends its token. Its ServiceAccount needs the
+// ClusterRole memcached-operator-metrics-reader or an equivalent one.
 func operatorMonitor(namespace string) *Object {
 	return newObject(monitoringVersion, ServiceMonitorKind.Kind, namespace, monitorName, labels()).with("spec", map[string]any{
 		"selector": map[string]any{"matchLabels": map[string]string{
@@ -91,18 +91,18 @@ func operatorMonitor(namespace string) *Object {
 		}},
 		"endpoints": []any{map[string]any{
 			"port": "https", "scheme": "https",
-			// Deprecated, but what would replace it is a Secret with a token that somebody has to keep valid.
+			// Deprecated, but the alternative is a Secret with a token that the user has to renew.
 			"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
-			// The operator makes itself a certificate at each start, which nobody can verify. Who can pretend to be this
-			// Service inside the cluster learns Prometheus's token; a cluster in which that matters turns this object's kind
-			// off (arbitraryFSAccessThroughSMs), or scrapes through a mesh.
+			// The operator creates a self-signed certificate at each start, which cannot be verified. An attacker who can
+			// impersonate this Service inside the cluster obtains Prometheus's token. To prevent that, disable
+			// ServiceMonitors of this form (arbitraryFSAccessThroughSMs), or scrape through a mesh.
 			"tlsConfig": map[string]any{"insecureSkipVerify": true},
 		}},
 	})
 }
 
-// grafanaDashboard makes the Grafana Operator load the dashboard from its ConfigMap, into every Grafana that bears the label
-// which its documentation uses throughout. The selector can never be changed.
+// grafanaDashboard returns the object that makes the Grafana Operator load the dashboard from its ConfigMap, into every
+// Grafana with the label that its documentation uses. The selector is immutable.
 func grafanaDashboard(namespace string) *Object {
 	return newObject("grafana.integreatly.org/v1beta1", GrafanaDashboardKind.Kind, namespace, dashboardName, labels()).
 		with("spec", map[string]any{

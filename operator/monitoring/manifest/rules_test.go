@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// runbooksURL is where people find the pages of alerts.
+// runbooksURL is the address of the runbooks.
 const runbooksURL = "https://github.com/example/memcached-operator/blob/main/olm/runbooks/"
 
-// rule is an alert, or a record.
+// rule is an alerting rule or a recording rule.
 type rule struct {
 	Alert, Record, Expr, For string
 	Labels, Annotations      map[string]string
@@ -79,13 +79,13 @@ func run(t *testing.T, program string, arguments ...string) {
 	}
 }
 
-func TestAlertsFireWhenTheyShouldAndOnlyThen(t *testing.T) {
+func TestAlertsFire(t *testing.T) {
 	tool := promtool(t)
 	run(t, tool, "check", "rules", "alerts.yaml")
 	run(t, tool, "test", "rules", "testdata/alerts.test.yaml")
 }
 
-func TestEveryAlertHasACaseInWhichItFiresAndOneInWhichItDoesNot(t *testing.T) {
+func TestEveryAlertHasACaseThatFiresAndOneThatDoesNot(t *testing.T) {
 	data, err := os.ReadFile("testdata/alerts.test.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestEveryAlertHasACaseInWhichItFiresAndOneInWhichItDoesNot(t *testing.T) {
 	}
 }
 
-func TestEveryAlertSaysWhatIsWrongAndWhereToReadOn(t *testing.T) {
+func TestEveryAlertHasSeverityTextAndRunbook(t *testing.T) {
 	for _, rule := range rules(t) {
 		if rule.Alert == "" {
 			continue
@@ -131,7 +131,7 @@ func TestEveryAlertSaysWhatIsWrongAndWhereToReadOn(t *testing.T) {
 		}
 		for _, annotation := range []string{"summary", "description"} {
 			if !strings.HasSuffix(rule.Annotations[annotation], ".") {
-				t.Errorf("%s: %s is no sentence: %q", rule.Alert, annotation, rule.Annotations[annotation])
+				t.Errorf("%s: %s is not a sentence: %q", rule.Alert, annotation, rule.Annotations[annotation])
 			}
 		}
 		if want := runbooksURL + rule.Alert + ".md"; rule.Annotations["runbook_url"] != want {

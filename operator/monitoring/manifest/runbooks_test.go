@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// runbooks is where the pages of alerts are, seen from here.
+// runbooks is the directory of the runbooks.
 const runbooks = "../../../olm/runbooks"
 
 var (
@@ -58,8 +58,8 @@ func TestEveryAlertHasARunbookAndEveryRunbookAnAlert(t *testing.T) {
 	}
 }
 
-// Somebody who was woken by an alert copies the commands as they are.
-func TestRunbooksSayWhatTheirVariablesStandFor(t *testing.T) {
+// Readers copy the commands of a runbook unchanged.
+func TestRunbooksDefineTheirVariables(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(runbooks, "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("%d pages: %v", len(pages), err)
@@ -75,7 +75,7 @@ func TestRunbooksSayWhatTheirVariablesStandFor(t *testing.T) {
 		}
 		for _, found := range variableUsed.FindAllSubmatch(data, -1) {
 			if name := string(found[1]); !slices.Contains(set, name) {
-				t.Errorf("%s uses $%s, and does not say what it is", filepath.Base(page), name)
+				t.Errorf("%s uses $%s, but does not define it", filepath.Base(page), name)
 			}
 		}
 	}

@@ -10,35 +10,35 @@ import (
 // monitoringVersion is the API version of the Prometheus Operator's kinds.
 const monitoringVersion = "monitoring.coreos.com/v1"
 
-// ServiceMonitorKind is the kind that tells a Prometheus what to scrape.
+// ServiceMonitorKind is the kind that tells Prometheus what to scrape.
 var ServiceMonitorKind = schema.FromAPIVersionAndKind(monitoringVersion, "ServiceMonitor")
 
-// CacheLabel is the label of metrics that names the cache that a node belongs to.
+// CacheLabel is the metric label with the name of the cache.
 const CacheLabel = "memcached"
 
-// MetricsPortName is the name of the port, in pods and in the headless Service, at which an agent serves metrics.
+// MetricsPortName is the name of the agent's metrics port, in pods and in the headless Service.
 const MetricsPortName = "metrics"
 
-// Cache is what the ServiceMonitor of a cache is made of.
+// Cache is the input of ServiceMonitor.
 type Cache struct {
 	// Name and Namespace are those of the Memcached, and of its ServiceMonitor.
 	Name, Namespace string
 
-	// Labels are those of every object of the cache. They win over UserLabels.
+	// Labels are the labels of every object of the cache. They take precedence over UserLabels.
 	Labels map[string]string
 
-	// UserLabels are from spec.monitoring.labels: a Prometheus may select by them.
+	// UserLabels are spec.monitoring.labels, which a Prometheus may select by.
 	UserLabels map[string]string
 
-	// Selector is labels of the headless Service, which also lists nodes that are not ready: those are the ones to look at.
-	// Another Service with these labels must have no port of the name MetricsPortName, or nodes are scraped twice.
+	// Selector selects the headless Service, which also lists pods that are not ready: their metrics matter most. Another
+	// Service with these labels must not have a port called MetricsPortName, or pods would be scraped twice.
 	Selector map[string]string
 
 	// Owner is the Memcached.
 	Owner *metav1ac.OwnerReferenceApplyConfiguration
 }
 
-// ServiceMonitor returns how the metrics of a cache's nodes are found. It is for clusters that know ServiceMonitorKind.
+// ServiceMonitor returns the ServiceMonitor of a cache, for clusters that have ServiceMonitorKind.
 func ServiceMonitor(cache Cache) *Object {
 	labels := map[string]string{}
 	maps.Copy(labels, cache.UserLabels)
@@ -50,7 +50,7 @@ func ServiceMonitor(cache Cache) *Object {
 			"endpoints": []any{map[string]any{
 				"port": MetricsPortName,
 				"relabelings": []any{map[string]any{
-					// The API server would add it, and what it adds looks like a change that somebody made.
+					// The default of the API server. Without it, the default would look like a change by another client.
 					"action":      "replace",
 					"targetLabel": CacheLabel,
 					"replacement": cache.Name,

@@ -5,12 +5,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ApplicationSpec is what the user wants.
+// ApplicationSpec is the desired state of an Application.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.caches) || size(self.caches) == 0 || !has(self.env) || !self.env.exists(e, e.name == 'MEMCACHED_SERVERS' || e.name == 'SERVICE_BINDING_ROOT')",message="env must not set MEMCACHED_SERVERS or SERVICE_BINDING_ROOT when caches are listed, because the operator sets them: remove them from env, or remove caches"
 type ApplicationSpec struct {
-	// Image is the container image to run. It has to serve TCP connections on the port, and runs as the restricted pod
-	// security standard asks: not as root, unless a security context says otherwise.
+	// Image is the container image. It must serve TCP connections on spec.port. It runs under the restricted pod
+	// security standard, so not as root, unless podSecurityContext or securityContext allows it.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -18,22 +18,23 @@ type ApplicationSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('[[:space:]]')",message="image must not contain spaces or line breaks: remove them (for example docker.io/library/nginx:1.29)"
 	Image string `json:"image"`
 
-	// Replicas is the number of pods. 0 stops them all and keeps the object. From 2 on, the pods are protected against
-	// being evicted more than one at a time.
+	// Replicas is the number of pods. 0 stops all pods and keeps the object. With 2 or more, a PodDisruptionBudget lets
+	// only one pod be evicted at a time. Default: 1.
 	//
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// Port is the TCP port that the application listens on, and the port of its Service.
+	// Port is the TCP port that the application listens on, and the port of its Service. Range: 1 to 65535. Default:
+	// 8080.
 	//
 	// +optional
 	// +kubebuilder:default=8080
 	// +kubebuilder:validation:XValidation:rule="self >= 1 && self <= 65535",message="port must be a TCP port: choose a number from 1 to 65535"
 	Port int32 `json:"port,omitempty"`
 
-	// Env are the environment variables of the application, each name once.
+	// Env lists environment variables of the application. Names must be unique.
 	//
 	// +optional
 	// +listType=map
@@ -42,32 +43,32 @@ type ApplicationSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(e, self.exists_one(other, other.name == e.name))",message="env must have each name once: remove one of the two, or rename it"
 	Env []EnvVar `json:"env,omitempty"`
 
-	// Resources are what each pod requests of its machine, and may use at most.
+	// Resources are the resource requests and limits of each pod.
 	//
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
-	// PodSecurityContext is merged, field by field, over what the restricted pod security standard asks of a pod:
-	// runAsNonRoot true, seccompProfile RuntimeDefault.
+	// PodSecurityContext overrides, field by field, the defaults of the restricted pod security standard: runAsNonRoot
+	// true, seccompProfile RuntimeDefault.
 	//
 	// +optional
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
-	// SecurityContext is merged, field by field, over what the restricted pod security standard asks of a container:
+	// SecurityContext overrides, field by field, the defaults of the restricted pod security standard:
 	// allowPrivilegeEscalation false, capabilities drop ALL.
 	//
 	// +optional
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
-	// Ingress makes the application reachable from outside of the cluster. Without it, there is no Ingress.
+	// Ingress makes the application reachable from outside the cluster. Default: no Ingress.
 	//
 	// +optional
 	Ingress *IngressSpec `json:"ingress,omitempty"`
 
-	// Caches are the Memcacheds of the same namespace that the application uses. Where they listen is in the environment
-	// variable MEMCACHED_SERVERS ("host:port,host:port", in this order), and in the directory /bindings/<name> per cache
-	// as https://servicebinding.io describes it. A cache may be created after the application, and come and go without
-	// a restart of its pods.
+	// Caches lists Memcacheds of the same namespace that the application uses. The pods find the addresses in the
+	// environment variable MEMCACHED_SERVERS ("host:port,host:port", in this order) and in one directory per cache,
+	// /bindings/<name>, as https://servicebinding.io specifies. A cache can be created or deleted at any time without a
+	// restart of the pods.
 	//
 	// +optional
 	// +listType=map
@@ -77,8 +78,8 @@ type ApplicationSpec struct {
 	Caches []CacheReference `json:"caches,omitempty"`
 }
 
-// EnvVar is an environment variable of a container, as in a pod. It is a type of its own because that of a pod leaves the
-// length of a name open, and then names cannot be compared with each other by a rule of the CRD.
+// EnvVar is an environment variable of a container. It differs from the type of a pod in that the length of the name is
+// limited, which the CRD rule that compares names needs.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.valueFrom) || !has(self.value) || size(self.value) == 0",message="a variable must have either value or valueFrom: remove one of the two"
 type EnvVar struct {
@@ -89,21 +90,21 @@ type EnvVar struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$')",message="name must be the name of an environment variable: use letters, digits, '_', '-' and '.', and no digit first (for example LOG_LEVEL)"
 	Name string `json:"name"`
 
-	// Value is the value. $(OTHER) in it stands for the value of another variable that is set before this one.
+	// Value is the value. $(NAME) expands to the value of a variable that is listed earlier.
 	//
 	// +optional
 	Value string `json:"value,omitempty"`
 
-	// ValueFrom takes the value from somewhere else, and excludes a value.
+	// ValueFrom reads the value from another source. It cannot be combined with value.
 	//
 	// +optional
 	ValueFrom *corev1.EnvVarSource `json:"valueFrom,omitempty"`
 }
 
-// IngressSpec says under which address the application is reachable from outside of the cluster.
+// IngressSpec is the address of the application outside the cluster.
 type IngressSpec struct {
-	// Host is the DNS name, for example shop.example.com. Its first label may be * for all names one level below. Of two
-	// Applications with the same host and path, the older one has it.
+	// Host is the DNS name, for example shop.example.com. A leading *. matches all names one level below. If two
+	// Applications have the same host and path, the older one gets the Ingress.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -111,8 +112,7 @@ type IngressSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$') && !self.matches('^[0-9.]+$')",message="host must be a DNS name: use lower-case letters, digits, '-' and '.', no scheme, port or path and no IP address (for example shop.example.com or *.example.com)"
 	Host string `json:"host"`
 
-	// ClassName is the name of the IngressClass, for example nginx. Without it, the cluster's default class serves the
-	// application.
+	// ClassName is the name of the IngressClass, for example nginx. Default: the default class of the cluster.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -120,7 +120,7 @@ type IngressSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="className must be the name of an IngressClass: use lower-case letters, digits, '-' and '.'; kubectl get ingressclasses lists those there are"
 	ClassName string `json:"className,omitempty"`
 
-	// Path is the beginning of the URL paths that go to the application.
+	// Path is the prefix of the URL paths that are sent to the application. Default: /.
 	//
 	// +optional
 	// +kubebuilder:default="/"
@@ -129,8 +129,8 @@ type IngressSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('//|/[.][.]?(/|$)|%2[fF]|[[:space:]]')",message="path must be a plain URL path: remove '//', '/./', '/../', '%2f' and spaces from it (for example /shop)"
 	Path string `json:"path,omitempty"`
 
-	// TLSSecret is the name of the Secret of the same namespace with the certificate of the host and its key, of the type
-	// kubernetes.io/tls. Without it, the application is served over HTTP.
+	// TLSSecret is the name of a Secret of type kubernetes.io/tls in the same namespace, with the certificate and key
+	// of the host. Default: no TLS.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -139,7 +139,7 @@ type IngressSpec struct {
 	TLSSecret string `json:"tlsSecret,omitempty"`
 }
 
-// CacheReference names a Memcached of the same namespace.
+// CacheReference refers to a Memcached of the same namespace.
 type CacheReference struct {
 	// Name is the name of the Memcached.
 	//
@@ -149,16 +149,15 @@ type CacheReference struct {
 	Name string `json:"name"`
 }
 
-// ApplicationStatus is what the operator has observed. It is written by the operator alone.
+// ApplicationStatus is the observed state of an Application. Only the operator writes it.
 type ApplicationStatus struct {
-	// ObservedGeneration is the metadata.generation whose spec the operator last carried over into the objects it owns.
-	// While it is lower than metadata.generation, the newest spec has not been looked at yet or could not be carried
-	// over: the conditions say why.
+	// ObservedGeneration is the metadata.generation whose spec the operator last applied to the objects it owns. While
+	// it is lower than metadata.generation, the latest spec has not been applied; the conditions say why.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Replicas is the number of pods that exist, ready or not.
+	// Replicas is the number of pods, ready or not.
 	//
 	// +optional
 	Replicas int32 `json:"replicas"`
@@ -168,12 +167,13 @@ type ApplicationStatus struct {
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`
 
-	// Selector selects the pods, in the form that kubectl's --selector and the HorizontalPodAutoscaler take.
+	// Selector is the label selector of the pods as a string, for kubectl --selector and the scale subresource.
 	//
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
-	// URL is where the application is reached: from outside of the cluster if it has an Ingress, otherwise from inside.
+	// URL is the address of the application: the one outside the cluster if there is an Ingress, otherwise that of the
+	// Service.
 	//
 	// +optional
 	URL string `json:"url,omitempty"`
@@ -188,8 +188,8 @@ type ApplicationStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchMergeKey:"type" patchStrategy:"merge"`
 }
 
-// Application is a web application: a number of pods of one image behind a Service and, if wanted, an Ingress, bound to
-// the caches that it names.
+// Application is a web application: pods of one image behind a Service and, optionally, an Ingress, with access to the
+// caches that it lists.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=applications,singular=application,shortName=app,categories=all,scope=Namespaced
@@ -210,12 +210,12 @@ type Application struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the user wants.
+	// Spec is the desired state.
 	//
 	// +required
 	Spec ApplicationSpec `json:"spec"`
 
-	// Status is what the operator has observed.
+	// Status is the observed state.
 	//
 	// +optional
 	Status ApplicationStatus `json:"status,omitzero"`

@@ -1,90 +1,92 @@
 package v1alpha1
 
-// The conditions of an Application. Each carries the generation of the spec it was computed for. They are computed anew
-// from what is observed; the operator never reads them back to decide anything.
+// The condition types of an Application. Each condition carries the generation of the spec that it was computed for. The
+// operator computes conditions from observed objects and never makes a decision based on them.
 const (
-	// ConditionReady summarises: True when the application is exactly as the spec asks. Otherwise its reason and message
-	// are those of the condition that stands in the way.
+	// ConditionReady summarises the other conditions. It is True when the application matches its spec. Otherwise
+	// reason and message are those of the condition that prevents it.
 	ConditionReady = "Ready"
 
-	// ConditionAvailable is True when requests can be served: at least one pod is ready, or none is wanted.
+	// ConditionAvailable is True when the application can serve requests: at least one pod is ready, or spec.replicas
+	// is 0.
 	ConditionAvailable = "Available"
 
 	// ConditionProgressing is True while pods are being started, replaced or stopped.
 	ConditionProgressing = "Progressing"
 
-	// ConditionDegraded is True when something is wrong that will not pass by itself, or has not for some time.
+	// ConditionDegraded is True when there is a problem that does not resolve by itself, or has lasted for some time.
 	ConditionDegraded = "Degraded"
 )
 
-// The reasons that conditions give. A reason is part of the API: scripts and alerts match it, so its meaning never
-// changes. Every reason that the operator uses is declared here; a test reads the source to make sure.
+// The condition reasons. A reason is part of the API: scripts and alerts match it, so its meaning never changes. All
+// reasons that the operator uses are declared here, which a test checks.
 const (
-	// ReasonAllPodsReady: every pod that is wanted is ready, and no other exists.
+	// ReasonAllPodsReady: all wanted pods are ready, and there are no others.
 	ReasonAllPodsReady = "AllPodsReady"
 
 	// ReasonScaledToZero: spec.replicas is 0 and no pod exists.
 	ReasonScaledToZero = "ScaledToZero"
 
-	// ReasonSomePodsReady: some but not all of the wanted pods are ready.
+	// ReasonSomePodsReady: some of the wanted pods are ready, but not all.
 	ReasonSomePodsReady = "SomePodsReady"
 
-	// ReasonNoPodReady: pods are wanted, and none is ready.
+	// ReasonNoPodReady: pods are wanted, but none is ready.
 	ReasonNoPodReady = "NoPodReady"
 
-	// ReasonPodsStarting: pods are wanted that are not ready yet.
+	// ReasonPodsStarting: not all wanted pods exist and are ready yet.
 	ReasonPodsStarting = "PodsStarting"
 
-	// ReasonPodsUpdating: pods are being replaced one after another because their template has changed.
+	// ReasonPodsUpdating: pods are being replaced because their template has changed.
 	ReasonPodsUpdating = "PodsUpdating"
 
 	// ReasonPodsStopping: there are more pods than wanted, and the surplus is being stopped.
 	ReasonPodsStopping = "PodsStopping"
 
-	// ReasonAsExpected: nothing is wrong.
+	// ReasonAsExpected: there is nothing to report.
 	ReasonAsExpected = "AsExpected"
 
-	// ReasonPodsFailing: the container of at least one pod cannot start or does not keep running, for example because
-	// its image cannot be pulled.
+	// ReasonPodsFailing: the container of at least one pod cannot start or keeps exiting, for example because its image
+	// cannot be pulled.
 	ReasonPodsFailing = "PodsFailing"
 
-	// ReasonPodsUnschedulable: no machine of the cluster has room for at least one pod.
+	// ReasonPodsUnschedulable: at least one pod cannot be scheduled to any node.
 	ReasonPodsUnschedulable = "PodsUnschedulable"
 
-	// ReasonPodsRefused: the API server refuses to create pods, for example because a quota is used up.
+	// ReasonPodsRefused: the API server rejects new pods, for example because a quota is exceeded.
 	ReasonPodsRefused = "PodsRefused"
 
 	// ReasonProgressDeadlineExceeded: a rollout has made no progress for ten minutes.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 
-	// ReasonHostConflict: an older Application has the same host and path in its ingress. It keeps them; this one has no
-	// Ingress until the other gives them up or is deleted, or this one asks for others.
+	// ReasonHostConflict: an older Application has an ingress with the same host and path, and keeps them. No Ingress
+	// is created for this one until the older one gives them up or is deleted, or this one uses others.
 	ReasonHostConflict = "HostConflict"
 
-	// ReasonCacheNotFound: a Memcached that spec.caches names does not exist. The pods run without it.
+	// ReasonCacheNotFound: a Memcached in spec.caches does not exist. The pods run without it.
 	ReasonCacheNotFound = "CacheNotFound"
 
-	// ReasonCacheNotBound: a Memcached that spec.caches names exists, but does not say yet how to connect to it.
+	// ReasonCacheNotBound: a Memcached in spec.caches exists, but has not published how to connect to it yet.
 	ReasonCacheNotBound = "CacheNotBound"
 
-	// ReasonNameConflict: an object that the application needs exists already and belongs to somebody else. It is left
-	// alone. Rename the application, or rename or delete that object; the operator looks again every minute.
+	// ReasonNameConflict: an object that the application needs already exists and belongs to someone else. The operator
+	// does not change it. Rename the application, or rename or delete that object; the operator checks again every
+	// minute.
 	ReasonNameConflict = "NameConflict"
 
-	// ReasonWaitingForDeletion: an object of an earlier application of this name, or the namespace, is still being
+	// ReasonWaitingForDeletion: an object of an earlier application of the same name, or the namespace, is still being
 	// deleted.
 	ReasonWaitingForDeletion = "WaitingForDeletion"
 
-	// ReasonRejected: the API server refuses an object that the application needs, for example because an admission
-	// policy forbids it. The message quotes the API server.
+	// ReasonRejected: the API server rejects an object that the application needs, for example because of an admission
+	// policy. The message contains the API server's answer.
 	ReasonRejected = "Rejected"
 
-	// ReasonReconcileError: talking to the API server failed. The operator tries again by itself.
+	// ReasonReconcileError: a request to the API server failed. The operator retries.
 	ReasonReconcileError = "ReconcileError"
 )
 
-// The reasons of events.
+// The event reasons.
 const (
-	// EventDriftRepaired: somebody else changed an object of the application, and it has been put back.
+	// EventDriftRepaired: another client changed an object of the application, and the operator restored it.
 	EventDriftRepaired = "DriftRepaired"
 )

@@ -1,127 +1,128 @@
 package v1alpha1
 
-// The conditions of a Memcached. Each carries the generation of the spec it was computed for. They are computed anew
-// from what is observed; the operator never reads them back to decide anything.
+// The condition types of a Memcached. Each condition carries the generation of the spec that it was computed for. The
+// operator computes conditions from observed objects and never makes a decision based on them.
 const (
-	// ConditionReady summarises: True when the cache is exactly as the spec asks. Otherwise its reason and message
-	// are those of the condition that stands in the way.
+	// ConditionReady summarises the other conditions. It is True when the cache matches its spec. Otherwise reason and
+	// message are those of the condition that prevents it.
 	ConditionReady = "Ready"
 
-	// ConditionAvailable is True when clients can be served: at least one node is ready, or none is wanted.
+	// ConditionAvailable is True when the cache can serve clients: at least one pod is ready, or spec.size is 0.
 	ConditionAvailable = "Available"
 
-	// ConditionProgressing is True while nodes are being started, replaced or stopped.
+	// ConditionProgressing is True while pods are being started, replaced or stopped.
 	ConditionProgressing = "Progressing"
 
-	// ConditionDegraded is True when something is wrong that will not pass by itself, or has not for some time.
+	// ConditionDegraded is True when there is a problem that does not resolve by itself, or has lasted for some time.
 	ConditionDegraded = "Degraded"
 
-	// ConditionUpdatePending is True when the operator would change the pods, but waits because items would be lost. The
-	// message says what it is, and how to let it happen.
+	// ConditionUpdatePending is True while a change that would lose items waits for approval. The message names the
+	// change and the command that approves it.
 	ConditionUpdatePending = "UpdatePending"
 )
 
-// The reasons that conditions give. A reason is part of the API: scripts and alerts match it, so its meaning never
-// changes. Every reason that the operator uses is declared here; a test reads the source to make sure.
+// The condition reasons. A reason is part of the API: scripts and alerts match it, so its meaning never changes. All
+// reasons that the operator uses are declared here, which a test checks.
 const (
-	// ReasonAllNodesReady: every node that is wanted is ready, and no other exists.
+	// ReasonAllNodesReady: all wanted pods are ready, and there are no others.
 	ReasonAllNodesReady = "AllNodesReady"
 
-	// ReasonScaledToZero: spec.size is 0 and no node exists.
+	// ReasonScaledToZero: spec.size is 0 and no pod exists.
 	ReasonScaledToZero = "ScaledToZero"
 
-	// ReasonSomeNodesReady: some but not all of the wanted nodes are ready.
+	// ReasonSomeNodesReady: some of the wanted pods are ready, but not all.
 	ReasonSomeNodesReady = "SomeNodesReady"
 
-	// ReasonNoNodeReady: nodes are wanted, and none is ready.
+	// ReasonNoNodeReady: pods are wanted, but none is ready.
 	ReasonNoNodeReady = "NoNodeReady"
 
-	// ReasonNodesStarting: nodes are wanted that are not ready yet.
+	// ReasonNodesStarting: not all wanted pods exist and are ready yet.
 	ReasonNodesStarting = "NodesStarting"
 
-	// ReasonNodesUpdating: nodes are being replaced one after another because their pod template has changed.
+	// ReasonNodesUpdating: pods are being changed or replaced because their template has changed.
 	ReasonNodesUpdating = "NodesUpdating"
 
-	// ReasonNodesStopping: there are more nodes than wanted, and the surplus is being stopped.
+	// ReasonNodesStopping: there are more pods than wanted, and the surplus is being stopped.
 	ReasonNodesStopping = "NodesStopping"
 
-	// ReasonAsExpected: nothing is wrong.
+	// ReasonAsExpected: there is nothing to report.
 	ReasonAsExpected = "AsExpected"
 
-	// ReasonNodesFailing: the container of at least one node cannot start or does not keep running, for example
-	// because its image cannot be pulled.
+	// ReasonNodesFailing: a container of at least one pod cannot start or keeps exiting, for example because its image
+	// cannot be pulled.
 	ReasonNodesFailing = "NodesFailing"
 
-	// ReasonNodesUnschedulable: no machine of the cluster has room for at least one node.
+	// ReasonNodesUnschedulable: at least one pod cannot be scheduled to any node.
 	ReasonNodesUnschedulable = "NodesUnschedulable"
 
-	// ReasonUpdateStuck: nodes are being changed one after another, and it does not go on by itself; or one has been stopping
-	// for more than ten minutes. The message says at which node and why. It goes on when that is mended, or the spec is
-	// changed or reverted.
+	// ReasonUpdateStuck: an update of the pods does not proceed, or a pod has been stopping for more than ten minutes.
+	// The message names the pod and the cause. The update continues when the cause is fixed, or the spec is changed or
+	// reverted.
 	ReasonUpdateStuck = "UpdateStuck"
 
-	// ReasonNodesRefused: the API server refuses to create pods, for example because a quota is used up.
+	// ReasonNodesRefused: the API server rejects new pods, for example because a quota is exceeded.
 	ReasonNodesRefused = "NodesRefused"
 
 	// ReasonProgressDeadlineExceeded: a rollout has made no progress for ten minutes.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 
-	// ReasonNameConflict: an object that the cache needs exists already and belongs to somebody else. It is left
-	// alone. Rename the cache, or rename or delete that object; the operator looks again every minute.
+	// ReasonNameConflict: an object that the cache needs already exists and belongs to someone else. The operator does
+	// not change it. Rename the cache, or rename or delete that object; the operator checks again every minute.
 	ReasonNameConflict = "NameConflict"
 
-	// ReasonWaitingForDeletion: an object of an earlier cache of this name, or the namespace, is still being deleted.
+	// ReasonWaitingForDeletion: an object of an earlier cache of the same name, or the namespace, is still being
+	// deleted.
 	ReasonWaitingForDeletion = "WaitingForDeletion"
 
-	// ReasonRejected: the API server refuses an object that the cache needs, for example because an admission
-	// policy forbids it. The message quotes the API server.
+	// ReasonRejected: the API server rejects an object that the cache needs, for example because of an admission
+	// policy. The message contains the API server's answer.
 	ReasonRejected = "Rejected"
 
-	// ReasonNothingPending: no change waits to be released.
+	// ReasonNothingPending: no change waits for approval.
 	ReasonNothingPending = "NothingPending"
 
-	// ReasonWaitingForRelease: a change that loses items waits to be released.
+	// ReasonWaitingForRelease: a change that would lose items waits for approval.
 	ReasonWaitingForRelease = "WaitingForRelease"
 
-	// ReasonUnknownVersion: spec.version is none that this version of the operator knows. The cache goes on as it was.
+	// ReasonUnknownVersion: this version of the operator does not know spec.version. The running cache is not changed.
 	ReasonUnknownVersion = "UnknownVersion"
 
-	// ReasonInvalidCombination: fields of the spec do not go together. The message says which, and which to change. The cache
-	// goes on as it was.
+	// ReasonInvalidCombination: fields of the spec contradict each other. The message names them and what to change.
+	// The running cache is not changed.
 	ReasonInvalidCombination = "InvalidCombination"
 
-	// ReasonInvalidSizing: memory limit, cache memory, connections and item size do not go together. The cache goes on as it
-	// was.
+	// ReasonInvalidSizing: memory limit, cache memory, connections and item size do not fit together. The running cache
+	// is not changed.
 	ReasonInvalidSizing = "InvalidSizing"
 
-	// ReasonInvalidArguments: spec.extraArgs has an argument for which there is a field, or that cannot work. The cache goes
-	// on as it was.
+	// ReasonInvalidArguments: spec.extraArgs has an argument that a field stands for, or that cannot work. The running
+	// cache is not changed.
 	ReasonInvalidArguments = "InvalidArguments"
 
-	// ReasonSecretNotFound: a Secret that the spec names does not exist. The cache goes on as it was; the operator looks
-	// again soon.
+	// ReasonSecretNotFound: a Secret that the spec names does not exist. The running cache is not changed; the operator
+	// checks again soon.
 	ReasonSecretNotFound = "SecretNotFound"
 
-	// ReasonInvalidCertificate: the Secret of spec.tls lacks something, or has a certificate that cannot be used, for example
-	// because it has expired. Nodes that run keep the certificate they have.
+	// ReasonInvalidCertificate: the Secret of spec.tls is incomplete, or its certificate cannot be used, for example
+	// because it has expired. Running pods keep their certificate.
 	ReasonInvalidCertificate = "InvalidCertificate"
 
-	// ReasonInvalidUsers: the Secret of spec.auth has users that memcached cannot take over, for example more than eight.
-	// Nodes that run keep the users they have.
+	// ReasonInvalidUsers: the Secret of spec.auth has users that memcached cannot load, for example more than eight.
+	// Running pods keep their users.
 	ReasonInvalidUsers = "InvalidUsers"
 
-	// ReasonAgentUnavailable: the operator was started without the image of its agent, and the spec needs it.
+	// ReasonAgentUnavailable: the spec needs the agent, but the operator was started without the agent's image.
 	ReasonAgentUnavailable = "AgentUnavailable"
 
-	// ReasonReconcileError: talking to the API server failed. The operator tries again by itself.
+	// ReasonReconcileError: a request to the API server failed. The operator retries.
 	ReasonReconcileError = "ReconcileError"
 )
 
-// The reasons of events.
+// The event reasons.
 const (
-	// EventDriftRepaired: somebody else changed an object of the cache, and it has been put back.
+	// EventDriftRepaired: another client changed an object of the cache, and the operator restored it.
 	EventDriftRepaired = "DriftRepaired"
 
-	// EventNodeUpdating: a running node of a StatefulSet is being changed, or replaced. The message says how and why.
+	// EventNodeUpdating: a running pod of a StatefulSet is being changed or replaced. The message says how and why.
 	EventNodeUpdating = "NodeUpdating"
 )

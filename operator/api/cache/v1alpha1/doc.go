@@ -1,9 +1,8 @@
-// Package v1alpha1 holds the types of the API group cache.example.com, version v1alpha1: what users write into a
-// Memcached and what they read back from its status. Types, validation markers and documented constants live here;
-// behaviour does not.
+// Package v1alpha1 contains the API types of the group cache.example.com, version v1alpha1: Memcached, its validation
+// markers, and the constants of its conditions and events. It contains no behaviour.
 //
-// The schema may grow but never narrow: an object that was valid stays valid, because OLM refuses an upgrade whose
-// schema rejects an existing object.
+// A schema may only become wider. An object that was valid must stay valid, because OLM refuses an upgrade whose schema
+// rejects an existing object.
 //
 // +kubebuilder:object:generate=true
 // +groupName=cache.example.com

@@ -7,73 +7,76 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// UpdatePolicy says when the operator makes changes of its own that lose items.
+// UpdatePolicy says when the operator makes changes of its own that would lose items.
 //
 // +kubebuilder:validation:Enum=OnRelease;Automatic
 type UpdatePolicy string
 
 // The update policies.
 const (
-	// UpdateOnRelease: such a change waits until it is released.
+	// UpdateOnRelease: such a change waits for approval.
 	UpdateOnRelease UpdatePolicy = "OnRelease"
 
-	// UpdateAutomatic: such a change is made like any other.
+	// UpdateAutomatic: such a change is made at once.
 	UpdateAutomatic UpdatePolicy = "Automatic"
 )
 
-// MemcachedUpdates say what happens to changes that lose items and that the user did not ask for: those that come with a
-// new version of the operator, such as its default version of memcached. What the user changes in the spec never waits.
+// MemcachedUpdates controls changes that would lose items and that the user did not ask for. They come with a new
+// version of the operator, for example a new default version of memcached. Changes of the spec never wait.
 type MemcachedUpdates struct {
-	// Policy is OnRelease, which is also what its absence means: such a change waits, and the condition UpdatePending shows
-	// it. Automatic makes it at once, node by node.
+	// Policy is OnRelease or Automatic. With OnRelease, such a change waits for approval, and the condition
+	// UpdatePending is True. With Automatic, it is made at once, one pod at a time. Default: OnRelease.
 	//
 	// +optional
 	Policy UpdatePolicy `json:"policy,omitempty"`
 
-	// Release is the id of the change that may be made, from status.pending.id. Another change that comes later waits again.
+	// Release approves a pending change: set it to status.pending.id. A later change has another id and waits again.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Release string `json:"release,omitempty"`
 }
 
-// MemcachedHitRatioGate says when a node that was replaced has filled up again: its hit ratio over the last minute is
-// compared with that of the nodes that are still to follow. Without requests to compare, nothing waits.
+// MemcachedHitRatioGate says when a replaced pod has filled up again. Its hit ratio over the last minute is compared
+// with that of the pods that are still to be replaced. Without requests to compare, the update does not wait.
 type MemcachedHitRatioGate struct {
-	// RecoveredPercent is how much of their hit ratio it has to reach, in percent. Without it, 90.
+	// RecoveredPercent is the share of their hit ratio that the pod must reach, in percent. Range: 1 to 100. Default:
+	// 90.
 	//
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self >= 1 && self <= 100",message="recoveredPercent must be a percentage: choose a number from 1 to 100"
 	RecoveredPercent *int32 `json:"recoveredPercent,omitempty"`
 
-	// Timeout is how long to wait for that at most before the next node follows, for example 10m. Without it, 10m.
+	// Timeout is the longest time to wait before the next pod is replaced, for example 10m. Range: 1s to 24h. Default:
+	// 10m.
 	//
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="timeout must be a time from 1s to 24h (for example 10m)"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
-// ClientCertificates says whether clients have to show a certificate.
+// ClientCertificates says whether clients must present a certificate.
 //
 // +kubebuilder:validation:Enum=Required;Optional
 type ClientCertificates string
 
-// Whether clients have to show a certificate.
+// The values of ClientCertificates.
 const (
-	// ClientCertificatesRequired: who shows none, or one that the CA has not signed, is refused.
+	// ClientCertificatesRequired: a client without a certificate signed by the CA is refused.
 	ClientCertificatesRequired ClientCertificates = "Required"
 
-	// ClientCertificatesOptional: who shows one that the CA has not signed is refused; who shows none is not.
+	// ClientCertificatesOptional: a client may connect without a certificate; one that is not signed by the CA is
+	// refused.
 	ClientCertificatesOptional ClientCertificates = "Optional"
 )
 
-// MemcachedTLS makes clients use TLS; plain text is refused.
+// MemcachedTLS requires clients to use TLS; plain text is refused.
 type MemcachedTLS struct {
-	// SecretName is the name of the Secret of the same namespace with the certificate (tls.crt), its key (tls.key) and the
-	// CA that signed it (ca.crt), as cert-manager makes it. The certificate has to be for <name>-nodes.<namespace>.svc, and
-	// for *.<name>-nodes.<namespace>.svc with workload StatefulSet; and for client authentication with clientCertificates,
-	// because the operator's agent shows it. A new certificate is taken over while memcached runs. So is a new CA; memcached
-	// goes on trusting the one before until it restarts.
+	// SecretName is the name of a Secret in the same namespace with tls.crt, tls.key and ca.crt, as cert-manager creates
+	// it. The certificate must be valid for <name>-nodes.<namespace>.svc, with workload StatefulSet also for
+	// *.<name>-nodes.<namespace>.svc, and with clientCertificates also for client authentication, because the agent
+	// presents it. A new certificate or CA is loaded without a restart; memcached trusts the previous CA until it
+	// restarts.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -81,18 +84,17 @@ type MemcachedTLS struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="secretName must be the name of a Secret: use lower-case letters, digits, '-' and '.' (for example my-cache-tls)"
 	SecretName string `json:"secretName"`
 
-	// ClientCertificates says whether clients have to show a certificate that the CA has signed: Required or Optional.
-	// Without it, they are not asked for one.
+	// ClientCertificates says whether clients must present a certificate signed by the CA: Required or Optional.
+	// Default: clients are not asked for one.
 	//
 	// +optional
 	ClientCertificates ClientCertificates `json:"clientCertificates,omitempty"`
 }
 
-// MemcachedAuth makes clients log in, with memcached's ASCII protocol.
+// MemcachedAuth requires clients to log in, with memcached's ASCII protocol.
 type MemcachedAuth struct {
-	// SecretName is the name of the Secret of the same namespace with the users: its key "users" holds up to 8 lines of the
-	// form name:password, each of at most 254 bytes and without spaces. What changes in it is taken over while memcached
-	// runs; connections that are open stay so.
+	// SecretName is the name of a Secret in the same namespace. Its key "users" has up to 8 lines name:password, each of
+	// at most 254 bytes and without spaces. Changes are loaded without a restart; open connections are not closed.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -101,15 +103,15 @@ type MemcachedAuth struct {
 	SecretName string `json:"secretName"`
 }
 
-// MemcachedService is one address for all ready nodes.
+// MemcachedService is one address for all ready pods.
 type MemcachedService struct {
-	// Type is ClusterIP, which is also what its absence means, NodePort or LoadBalancer.
+	// Type is ClusterIP, NodePort or LoadBalancer. Default: ClusterIP.
 	//
 	// +optional
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	Type corev1.ServiceType `json:"type,omitempty"`
 
-	// Annotations of the Service, for example for the load balancer.
+	// Annotations are annotations of the Service, for example for a load balancer.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
@@ -117,27 +119,27 @@ type MemcachedService struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// TopologyPreset is a common way to spread nodes.
+// TopologyPreset is a common way to spread pods.
 //
 // +kubebuilder:validation:Enum=PreferHosts;RequireHosts;PreferZones;RequireZones;None
 type TopologyPreset string
 
 // The presets.
 const (
-	// TopologyPreferHosts spreads nodes over machines as far as there is room.
+	// TopologyPreferHosts spreads pods over nodes as far as possible.
 	TopologyPreferHosts TopologyPreset = "PreferHosts"
 
-	// TopologyRequireHosts does not run two nodes more on one machine than on another.
+	// TopologyRequireHosts keeps the number of pods on any two nodes equal to within one.
 	TopologyRequireHosts TopologyPreset = "RequireHosts"
 
-	// TopologyPreferZones spreads nodes over zones, and over machines, as far as there is room.
+	// TopologyPreferZones spreads pods over zones, and over nodes, as far as possible.
 	TopologyPreferZones TopologyPreset = "PreferZones"
 
-	// TopologyRequireZones does not run two nodes more in one zone than in another, and spreads them over machines as far as
-	// there is room.
+	// TopologyRequireZones keeps the number of pods in any two zones equal to within one, and spreads pods over nodes
+	// as far as possible.
 	TopologyRequireZones TopologyPreset = "RequireZones"
 
-	// TopologyNone leaves it to the scheduler.
+	// TopologyNone leaves the choice to the scheduler.
 	TopologyNone TopologyPreset = "None"
 )
 
@@ -150,7 +152,8 @@ type MemcachedTopologySpread struct {
 	// +optional
 	Preset TopologyPreset `json:"preset,omitempty"`
 
-	// Constraints are those of the pods. One without a labelSelector counts the nodes of this cache.
+	// Constraints are topology spread constraints of the pods. One without a labelSelector selects the pods of this
+	// cache.
 	//
 	// +optional
 	// +listType=atomic
@@ -159,26 +162,26 @@ type MemcachedTopologySpread struct {
 	Constraints []corev1.TopologySpreadConstraint `json:"constraints,omitempty"`
 }
 
-// MemcachedScheduling says which machines the nodes run on.
+// MemcachedScheduling controls which nodes the pods run on.
 type MemcachedScheduling struct {
-	// TopologySpread spreads the nodes. Without it, they are spread over machines as far as there is room.
+	// TopologySpread spreads the pods over nodes or zones. Default: over nodes, as far as possible.
 	//
 	// +optional
 	TopologySpread *MemcachedTopologySpread `json:"topologySpread,omitempty"`
 
-	// Affinity of the pods.
+	// Affinity is the affinity of the pods.
 	//
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// Tolerations of the pods.
+	// Tolerations are the tolerations of the pods.
 	//
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// NodeSelector is the labels of the machines that may run the pods.
+	// NodeSelector lists labels that a node must have to run the pods.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
@@ -192,20 +195,20 @@ type MemcachedScheduling struct {
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 }
 
-// MemcachedDisruption limits evictions, from two nodes on.
+// MemcachedDisruption limits evictions. It has an effect from size 2 on.
 type MemcachedDisruption struct {
-	// MaxUnavailable is how many nodes may be missing because of an eviction: a number, or a percentage of the size. Without
-	// it, 1.
+	// MaxUnavailable is the number of pods that may be unavailable because of evictions: a number from 1 on, or a
+	// percentage of the size. Default: 1.
 	//
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="maxUnavailable must let at least one node go: choose a number from 1 on, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
 
-// MemcachedNetworkPolicy limits who can connect to memcached. Everybody may connect to the port of the metrics, 9150.
+// MemcachedNetworkPolicy limits which clients can connect to memcached. The metrics port, 9150, stays open to all.
 type MemcachedNetworkPolicy struct {
-	// Clients are those who may connect to memcached, as in a NetworkPolicy. Without any, every pod of the same namespace
-	// may.
+	// Clients are the peers that may connect to memcached, as in a NetworkPolicy. Default: all pods of the same
+	// namespace.
 	//
 	// +optional
 	// +listType=atomic
@@ -213,9 +216,10 @@ type MemcachedNetworkPolicy struct {
 	Clients []networkingv1.NetworkPolicyPeer `json:"clients,omitempty"`
 }
 
-// MemcachedMonitoring says how metrics are found.
+// MemcachedMonitoring configures how Prometheus finds the metrics.
 type MemcachedMonitoring struct {
-	// Labels are added to the ServiceMonitor, for a Prometheus that selects by them (for example release: prometheus).
+	// Labels are additional labels of the ServiceMonitor, for a Prometheus that selects by them (for example release:
+	// prometheus).
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64

@@ -2,58 +2,56 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// MaxNameLength is the longest name a Memcached may have, in characters. A label value holds 63 characters, and
-// Kubernetes puts "<name>-<hash>" with a hash of up to 10 characters into the label controller-revision-hash of a
-// StatefulSet's pods. The limit holds from the first release on because validation can never be tightened later.
+// MaxNameLength is the longest name of a Memcached, in characters. A label value holds 63 characters, and Kubernetes
+// puts "<name>-<hash>" with a hash of up to 10 characters into the label controller-revision-hash of a StatefulSet's
+// pods. The limit exists since the first release because validation cannot be tightened later.
 const MaxNameLength = 52
 
-// MemcachedStatus is what the operator has observed. It is written by the operator alone.
+// MemcachedStatus is the observed state of a Memcached. Only the operator writes it.
 type MemcachedStatus struct {
-	// ObservedGeneration is the metadata.generation whose spec the operator last carried over into the objects it owns.
-	// While it is lower than metadata.generation, the newest spec has not been looked at yet or could not be carried
-	// over: the conditions say why.
+	// ObservedGeneration is the metadata.generation whose spec the operator last applied to the objects it owns. While
+	// it is lower than metadata.generation, the latest spec has not been applied; the conditions say why.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Replicas is the number of nodes that exist, ready or not.
+	// Replicas is the number of pods, ready or not.
 	//
 	// +optional
 	Replicas int32 `json:"replicas"`
 
-	// ReadyReplicas is the number of nodes whose pods are ready: memcached accepts connections, and an agent beside it is
-	// ready as well.
+	// ReadyReplicas is the number of ready pods: memcached accepts connections, and the agent, if there is one, is
+	// ready.
 	//
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`
 
-	// Selector selects the nodes' pods, in the form that kubectl's --selector and the HorizontalPodAutoscaler take.
+	// Selector is the label selector of the pods as a string, for kubectl --selector and the scale subresource.
 	//
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
-	// Nodes are the names of the pods that run memcached or are about to, in alphabetical order. Pods that are being
-	// deleted, or have ended for good, are not listed.
+	// Nodes are the names of the pods in alphabetical order. Pods that are being deleted or have terminated are not
+	// listed.
 	//
 	// +optional
 	// +listType=atomic
 	Nodes []string `json:"nodes,omitempty"`
 
-	// Binding names the Secret that tells clients how to reach the cache: keys type, provider, host, port and uri, as the
-	// Service Binding Specification lays down (https://servicebinding.io). It is absent until that Secret exists.
+	// Binding names the Secret that tells clients how to connect, with the keys type, provider, host, port and uri of
+	// the Service Binding Specification (https://servicebinding.io). It is absent until the Secret exists.
 	//
 	// +optional
 	Binding *MemcachedBinding `json:"binding,omitempty"`
 
-	// Endpoints are the nodes as clients reach them, in the order of their slots: that of the pods' numbers for a
-	// StatefulSet, alphabetical for a Deployment. Pods that are being deleted, or have ended for good, are not listed.
+	// Endpoints are the pods as clients reach them, in the order of their ordinals (StatefulSet) or names (Deployment).
+	// Pods that are being deleted or have terminated are not listed.
 	//
 	// +optional
 	// +listType=atomic
 	Endpoints []MemcachedEndpoint `json:"endpoints,omitempty"`
 
-	// Pending is what the operator would change if it did not lose items: it waits to be released. It is absent when
-	// nothing waits.
+	// Pending is a change that waits for approval because it would lose items. It is absent when no change waits.
 	//
 	// +optional
 	Pending *MemcachedPending `json:"pending,omitempty"`
@@ -68,8 +66,8 @@ type MemcachedStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchMergeKey:"type" patchStrategy:"merge"`
 }
 
-// MemcachedBinding names a Secret in the namespace of the cache. With it, a Memcached is a Provisioned Service in the
-// words of the Service Binding Specification.
+// MemcachedBinding refers to a Secret in the namespace of the cache. It makes a Memcached a Provisioned Service of the
+// Service Binding Specification.
 type MemcachedBinding struct {
 	// Name is the name of the Secret.
 	//
@@ -78,34 +76,34 @@ type MemcachedBinding struct {
 	Name string `json:"name"`
 }
 
-// ItemsOrigin tells whether a node began with the items it had before.
+// ItemsOrigin tells whether memcached started with its previous items.
 //
 // +kubebuilder:validation:Enum=Warm;Cold
 type ItemsOrigin string
 
-// The origins of a node's items.
+// The values of ItemsOrigin.
 const (
-	// ItemsWarm: memcached found the items of before when it started.
+	// ItemsWarm: memcached started with its previous items.
 	ItemsWarm ItemsOrigin = "Warm"
 
 	// ItemsCold: memcached started empty.
 	ItemsCold ItemsOrigin = "Cold"
 )
 
-// MemcachedEndpoint is one node as clients reach it.
+// MemcachedEndpoint is one pod as clients reach it.
 type MemcachedEndpoint struct {
 	// Pod is the name of the pod.
 	//
 	// +required
 	Pod string `json:"pod"`
 
-	// Host is the DNS name of the slot, <pod>.<cache>-nodes.<namespace>.svc: whoever runs in it later has the same one.
-	// Only the nodes of a StatefulSet have one.
+	// Host is the DNS name of the pod, <pod>.<cache>-nodes.<namespace>.svc. A pod that replaces it has the same one.
+	// Only pods of a StatefulSet have one.
 	//
 	// +optional
 	Host string `json:"host,omitempty"`
 
-	// IP is the address of the pod, absent until it has one.
+	// IP is the IP address of the pod. It is absent until the pod has one.
 	//
 	// +optional
 	IP string `json:"ip,omitempty"`
@@ -115,83 +113,83 @@ type MemcachedEndpoint struct {
 	// +required
 	Port int32 `json:"port"`
 
-	// Ready tells whether the pod is ready: memcached accepts connections, and an agent beside it is ready as well.
+	// Ready tells whether the pod is ready: memcached accepts connections, and the agent, if there is one, is ready.
 	//
 	// +required
 	Ready bool `json:"ready"`
 
-	// Version is the version of memcached that runs, for example 1.6.45. It is absent if the operator does not know the image,
-	// and the spec does not say it.
+	// Version is the version of memcached, for example 1.6.45. It is absent if the operator does not know the image and
+	// spec.version is not set.
 	//
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Items tells whether memcached began with the items of before (Warm) or empty (Cold). It is absent until the node
-	// runs, and with a warm restart until its agent has answered.
+	// Items tells whether memcached started with its previous items (Warm) or empty (Cold). It is absent until
+	// memcached runs, and with warmRestart until the agent has reported it.
 	//
 	// +optional
 	Items ItemsOrigin `json:"items,omitempty"`
 
-	// Since is when memcached last started.
+	// Since is the time at which memcached last started.
 	//
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// ChangeClass says what a change does to the items of a cache.
+// ChangeClass is the effect of a change on the items of a cache.
 //
 // +kubebuilder:validation:Enum=Live;Warm;Cold
 type ChangeClass string
 
-// MemcachedPending is a change of the pods that waits because items would be lost.
+// MemcachedPending is a change of the pods that waits for approval because items would be lost.
 type MemcachedPending struct {
-	// ID names exactly this change. Writing it into spec.updates.release lets it happen.
+	// ID identifies this change. Set spec.updates.release to it to approve the change.
 	//
 	// +required
 	ID string `json:"id"`
 
-	// Class is the worst of the changes: Live (nothing restarts), Warm (memcached restarts, items stay) or Cold (items
-	// are lost).
+	// Class is the highest class of the changes: Live (no restart), Warm (memcached restarts and keeps its items) or Cold
+	// (items are lost).
 	//
 	// +required
 	Class ChangeClass `json:"class"`
 
-	// Changes are what would change, sorted by field.
+	// Changes lists what would change, sorted by field.
 	//
 	// +required
 	// +listType=atomic
 	Changes []MemcachedChange `json:"changes"`
 }
 
-// MemcachedChange is one difference between what runs and what is wanted.
+// MemcachedChange is one difference between the running pods and the wanted ones.
 type MemcachedChange struct {
-	// Field is what differs, for example image or resources.limits.memory.
+	// Field is the field that differs, for example image or resources.limits.memory.
 	//
 	// +required
 	Field string `json:"field"`
 
-	// Class is what making this change does to the items.
+	// Class is the effect of this change on the items: Live, Warm or Cold.
 	//
 	// +required
 	Class ChangeClass `json:"class"`
 
-	// Reason says why it has this class.
+	// Reason explains the class.
 	//
 	// +required
 	Reason string `json:"reason"`
 
-	// From is what runs.
+	// From is the current value.
 	//
 	// +optional
 	From string `json:"from,omitempty"`
 
-	// To is what is wanted.
+	// To is the wanted value.
 	//
 	// +optional
 	To string `json:"to,omitempty"`
 }
 
-// Memcached is a memcached cache: a number of memcached nodes, each a pod that listens on port 11211.
+// Memcached is a memcached cache: a number of memcached pods that listen on port 11211.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=memcacheds,singular=memcached,shortName=memc,categories=all,scope=Namespaced
@@ -213,12 +211,12 @@ type Memcached struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the user wants.
+	// Spec is the desired state.
 	//
 	// +required
 	Spec MemcachedSpec `json:"spec"`
 
-	// Status is what the operator has observed.
+	// Status is the observed state.
 	//
 	// +optional
 	Status MemcachedStatus `json:"status,omitzero"`
