@@ -147,7 +147,7 @@ func (s *story) see() rollout.Input {
 	s.must(cluster.Client.List(s.Context(), pods, client.InNamespace(s.set.Namespace)))
 	s.must(cluster.Client.List(s.Context(), revisions, client.InNamespace(s.set.Namespace)))
 	return rollout.Input{
-		StatefulSet: s.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Features: inputs.Features{Resize: true, Shrink: true}, Now: time.Now().Add(s.later),
+		StatefulSet: s.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Features: inputs.Features{Resize: true, Shrink: true}, Version: func(string) string { return "" }, Now: time.Now().Add(s.later),
 		States: map[string]*agentapi.State{"cache-0": s.state, "cache-1": s.state},
 	}
 }
@@ -202,18 +202,18 @@ func TestAChangeInPlace(t *testing.T) {
 	if limit := s.pod(1).Spec.Containers[0].Resources.Limits.Memory(); limit.Value() != 192<<20 {
 		t.Errorf("the limit is %s", limit)
 	}
-	s.expect(s.step(), rollout.Wait, "the machine of cache-1 has yet to act on the change")
+	s.expect(s.step(), rollout.Wait, "the kubelet has not acted on the change of cache-1 yet")
 	s.kubelet(1)
 	s.expect(s.step(), rollout.Patch, "agentImage (Live)")
 	pod := s.pod(1)
 	if pod.Spec.Containers[1].Image != "agent:2" || pod.Annotations[agentapi.CacheMemoryAnnotation] != "128" {
 		t.Errorf("the pod has the image %s and annotations %v", pod.Spec.Containers[1].Image, pod.Annotations)
 	}
-	s.expect(s.step(), rollout.Wait, "agent in cache-1 restarts")
+	s.expect(s.step(), rollout.Wait, "agent in cache-1 is restarting")
 	s.kubelet(1)
-	s.expect(s.step(), rollout.Wait, "memcached in cache-1 has yet to take 128Mi for items")
+	s.expect(s.step(), rollout.Wait, "memcached in cache-1 does not use 128Mi for items yet")
 	s.state.CacheMemory = 128
-	s.expect(s.step(), rollout.Patch, "cache-1 is of the template")
+	s.expect(s.step(), rollout.Patch, "cache-1 is up to date")
 	pod = s.pod(1)
 	if _, left := pod.Annotations[rollout.UpdateAnnotation]; left || pod.UID != uid ||
 		pod.Labels[appsv1.ControllerRevisionHashLabelKey] != s.set.Status.UpdateRevision {
@@ -251,7 +251,7 @@ func TestABudgetIsRespected(t *testing.T) {
 	if step := s.step(); !step.Stuck {
 		t.Errorf("it is not stuck after an hour: %+v", step)
 	}
-	// A pod that serves nobody is none of the budget's business.
+	// A pod that serves no clients is none of the budget's business.
 	budget := &policyv1.PodDisruptionBudget{}
 	s.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: s.set.Namespace, Name: "strict"}, budget))
 	budget.Status.CurrentHealthy = 1
@@ -260,7 +260,7 @@ func TestABudgetIsRespected(t *testing.T) {
 	pod.Status.Conditions[0].Status, pod.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, metav1.Now()
 	pod.Status.ContainerStatuses[0].Ready = false
 	s.must(cluster.Client.Status().Update(t.Context(), pod))
-	s.expect(s.step(), rollout.Replace, "cache-1 serves nobody")
+	s.expect(s.step(), rollout.Replace, "cache-1 serves no clients")
 	if !s.gone(1) {
 		t.Error("the pod is still there")
 	}

@@ -6,11 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// restartedAt is what `kubectl rollout restart` leaves in a template. It says when, not how, pods run.
+// restartedAt is the annotation that `kubectl rollout restart` leaves in a template. It says nothing about how pods run.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// fillDefaults sets what the API server sets in a pod template (k8s.io/kubernetes, pkg/apis/core/v1/defaults.go), so that a
-// template that has not been there yet compares with one that has.
+// fillDefaults sets the defaults that the API server sets in a pod template (k8s.io/kubernetes, pkg/apis/core/v1/defaults.go), so
+// that a rendered template can be compared with a stored one.
 func fillDefaults(spec *corev1.PodSpec) {
 	fill(&spec.DNSPolicy, corev1.DNSClusterFirst)
 	fill(&spec.RestartPolicy, corev1.RestartPolicyAlways)
@@ -29,8 +29,7 @@ func fillDefaults(spec *corev1.PodSpec) {
 }
 
 func fillContainer(c *corev1.Container) {
-	// The default depends on the image. So the default is dropped, not filled in: otherwise another image would be two
-	// changes.
+	// The default depends on the image. It is removed and not filled in: otherwise a change of the image would be two changes.
 	if c.ImagePullPolicy == pullPolicy(c.Image) {
 		c.ImagePullPolicy = ""
 	}
@@ -88,7 +87,8 @@ func fillVolume(volume *corev1.VolumeSource) {
 	}
 }
 
-// pullPolicy returns the default for an image: a tag "latest", or none at all, is pulled each time.
+// pullPolicy returns the default for an image: Always for the tag "latest" and for an image without tag and digest, otherwise
+// IfNotPresent.
 func pullPolicy(image string) corev1.PullPolicy {
 	name := image[strings.LastIndex(image, "/")+1:]
 	if !strings.Contains(name, "@") && (!strings.Contains(name, ":") || strings.HasSuffix(name, ":latest")) {

@@ -24,20 +24,20 @@ const (
 // state returns a cache with a value in every field.
 func state(workload diff.Workload) diff.State {
 	return diff.State{
-		Size: 3, Workload: workload, Image: "memcached:1.6.38", Version: "1.6.38", Command: []string{"memcached"},
+		Workload: workload, Image: "memcached:1.6.38", Version: "1.6.38", Command: []string{"memcached"},
 		Arguments: args.Arguments{
 			CacheMemory: 64, MaxConnections: 1024, MaxItemSize: 1 << 20, Threads: 4, Port: 11211, MinItemSpace: 48, GrowthFactor: "1.25",
 			AuthFile: "/users/file", SlabOptions: []string{"slab_reassign"}, TLSOptions: []string{"ssl_key=k"}, Other: []string{"-v"},
 		},
-		Resources:    diff.Resources{CPURequest: 50, CPULimit: 1000, MemoryRequest: 64 << 20, MemoryLimit: 128 << 20},
-		Scheduling:   diff.Scheduling{NodeSelector: map[string]string{"disk": "fast"}, Affinity: "{}", Tolerations: []string{"{}"}, TopologySpread: []string{"{}"}, PriorityClass: "low"},
-		Certificates: diff.Source{Secret: "tls", Content: "1"},
-		Users:        diff.Source{Secret: "users", Content: "1"},
-		AgentImage:   "agent:1",
-		VolumeSize:   65 << 20,
-		Labels:       map[string]string{"app": "cache"},
-		Annotations:  map[string]string{"team": "shop"},
-		Rest:         map[string]string{"spec.restartPolicy": "Always"},
+		Resources:          diff.Resources{CPURequest: 50, CPULimit: 1000, MemoryRequest: 64 << 20, MemoryLimit: 128 << 20},
+		Scheduling:         diff.Scheduling{NodeSelector: map[string]string{"disk": "fast"}, Affinity: "{}", Tolerations: []string{"{}"}, TopologySpread: []string{"{}"}, PriorityClass: "low"},
+		CertificatesSecret: "tls",
+		UsersSecret:        "users",
+		AgentImage:         "agent:1",
+		VolumeSize:         65 << 20,
+		Labels:             map[string]string{"app": "cache"},
+		Annotations:        map[string]string{"team": "shop"},
+		Rest:               map[string]string{"spec.restartPolicy": "Always"},
 	}
 }
 
@@ -47,8 +47,8 @@ func warmState() diff.State {
 	return s
 }
 
-// situations are how a cache may run; each field has a class in each of them.
-var situations = []struct {
+// caches are the kinds of cache on which the class of a field depends.
+var caches = []struct {
 	name     string
 	state    func() diff.State
 	features inputs.Features
@@ -59,9 +59,8 @@ var situations = []struct {
 	{"StatefulSet, resizable, warm restart", warmState, inputs.Features{Resize: true, Shrink: true}},
 }
 
-// classes has each field of State and its class in each of the situations. A field without an entry fails the test.
+// classes has the class of each field of State for each of the caches. A field without an entry fails the test.
 var classes = map[string][4]diff.Class{
-	"Size":                      {live, live, live, live},
 	"Workload":                  {cold, cold, cold, cold},
 	"Image":                     {cold, cold, cold, warm},
 	"Version":                   {none, live, live, live},
@@ -89,10 +88,8 @@ var classes = map[string][4]diff.Class{
 	"Scheduling.Tolerations":    {cold, cold, cold, cold},
 	"Scheduling.TopologySpread": {cold, cold, cold, cold},
 	"Scheduling.PriorityClass":  {cold, cold, cold, cold},
-	"Certificates.Secret":       {cold, cold, cold, cold},
-	"Certificates.Content":      {live, live, live, live},
-	"Users.Secret":              {cold, cold, cold, cold},
-	"Users.Content":             {live, live, live, live},
+	"CertificatesSecret":        {cold, cold, cold, cold},
+	"UsersSecret":               {cold, cold, cold, cold},
 	"AgentImage":                {cold, live, live, live},
 	"VolumeSize":                {cold, cold, cold, cold},
 	"Labels":                    {cold, live, live, live},
@@ -152,14 +149,14 @@ func TestEveryFieldHasAClass(t *testing.T) {
 	for _, path := range paths {
 		want, known := classes[path]
 		if !known {
-			t.Errorf("%s has no class: decide on one, add it to fields and to this test", path)
+			t.Errorf("%s has no class: decide on one, and add it to fields and to this test", path)
 			continue
 		}
-		for i, situation := range situations {
-			t.Run(path+"/"+situation.name, func(t *testing.T) {
-				wanted := situation.state()
+		for i, cache := range caches {
+			t.Run(path+"/"+cache.name, func(t *testing.T) {
+				wanted := cache.state()
 				touch(t, &wanted, path)
-				changes, overall := diff.Compare(situation.state(), wanted, situation.features)
+				changes, overall := diff.Compare(cache.state(), wanted, cache.features)
 				if overall != want[i] {
 					t.Errorf("the class is %q, want %q: %+v", overall, want[i], changes)
 				}
@@ -169,14 +166,14 @@ func TestEveryFieldHasAClass(t *testing.T) {
 				if len(changes) != 1 {
 					t.Fatalf("got %d changes, want one: %+v", len(changes), changes)
 				}
-				checkText(t, path, changes[0])
+				checkTexts(t, path, changes[0])
 			})
 		}
 	}
 }
 
-// checkText tells whether a user can make something of a change.
-func checkText(t *testing.T, path string, c diff.Change) {
+// checkTexts checks that a user can understand a change.
+func checkTexts(t *testing.T, path string, c diff.Change) {
 	t.Helper()
 	spelled := strings.ToLower(strings.ReplaceAll(path, ".", ""))
 	if path != "Rest" && !strings.HasPrefix(path, "Resources.") && spelled != strings.ToLower(strings.ReplaceAll(c.Field, ".", "")) {
@@ -186,14 +183,14 @@ func checkText(t *testing.T, path string, c diff.Change) {
 		t.Errorf("it goes from %q to %q", c.From, c.To)
 	}
 	if len(c.Reason) < 20 || !strings.HasSuffix(c.Reason, ".") || strings.ToLower(c.Reason[:1]) == c.Reason[:1] && !strings.HasPrefix(c.Reason, "memcached") {
-		t.Errorf("the reason is no sentence: %q", c.Reason)
+		t.Errorf("the reason is not a sentence: %q", c.Reason)
 	}
 }
 
-func TestNothingChanges(t *testing.T) {
-	for _, situation := range situations {
-		if changes, class := diff.Compare(situation.state(), situation.state(), situation.features); len(changes) > 0 || class != none {
-			t.Errorf("%s: got %q and %+v", situation.name, class, changes)
+func TestEqualStates(t *testing.T) {
+	for _, cache := range caches {
+		if changes, class := diff.Compare(cache.state(), cache.state(), cache.features); len(changes) > 0 || class != none {
+			t.Errorf("%s: got %q and %+v", cache.name, class, changes)
 		}
 	}
 	empty := diff.State{Labels: map[string]string{}, Command: []string{}}
@@ -202,8 +199,8 @@ func TestNothingChanges(t *testing.T) {
 	}
 }
 
-// Between is not told how often it is asked, so its answer must not depend on the order of a map.
-func TestChangesAreSortedAndTheWorstClassCounts(t *testing.T) {
+// The result must not depend on the order of a map.
+func TestCompareSortsChangesAndReturnsTheWorstClass(t *testing.T) {
 	wanted := warmState()
 	for path := range classes {
 		touch(t, &wanted, path)
@@ -215,24 +212,24 @@ func TestChangesAreSortedAndTheWorstClassCounts(t *testing.T) {
 	for range 20 {
 		again, _ := diff.Compare(warmState(), wanted, inputs.Features{})
 		if difference := cmp.Diff(first, again); difference != "" {
-			t.Fatalf("the answer differs from one call to the next:\n%s", difference)
+			t.Fatalf("the result differs from one call to the next:\n%s", difference)
 		}
 	}
 
 	wanted = warmState()
-	wanted.Size, wanted.Image = 5, "memcached:other"
+	wanted.Labels["more"], wanted.Image = "yes", "memcached:other"
 	if _, class := diff.Compare(warmState(), wanted, inputs.Features{}); class != warm {
 		t.Errorf("live and warm make %q, want warm", class)
 	}
 }
 
 // one returns the change of a field.
-func one(t *testing.T, running, wanted diff.State, features inputs.Features, field string) diff.Change {
+func one(t *testing.T, given, wanted diff.State, features inputs.Features, field string) diff.Change {
 	t.Helper()
-	changes, overall := diff.Compare(running, wanted, features)
+	changes, overall := diff.Compare(given, wanted, features)
 	for _, c := range changes {
 		if c.Class.Worse(overall) {
-			t.Errorf("%s is %s, which is worse than all together (%s)", c.Field, c.Class, overall)
+			t.Errorf("%s is %s, which is worse than the class of all changes (%s)", c.Field, c.Class, overall)
 		}
 	}
 	for _, c := range changes {
@@ -244,23 +241,18 @@ func one(t *testing.T, running, wanted diff.State, features inputs.Features, fie
 	return diff.Change{}
 }
 
-func TestAgentAndContents(t *testing.T) {
-	running, wanted := state(diff.StatefulSet), state(diff.StatefulSet)
+func TestRemovingTheAgentIsCold(t *testing.T) {
+	given, wanted := state(diff.StatefulSet), state(diff.StatefulSet)
 	wanted.AgentImage = ""
-	if got := one(t, running, wanted, inputs.Features{}, "agentImage"); got.Class != cold {
-		t.Errorf("removing the agent is %s, want cold: a container cannot leave a running pod", got.Class)
-	}
-	wanted = state(diff.StatefulSet)
-	wanted.Users.Content, wanted.Certificates.Content = "", ""
-	if changes, _ := diff.Compare(running, wanted, inputs.Features{}); len(changes) > 0 {
-		t.Errorf("what one side does not know counts as a change: %+v", changes)
+	if got := one(t, given, wanted, inputs.Features{}, "agentImage"); got.Class != cold {
+		t.Errorf("removing the agent is %s, want cold: a container cannot be removed from a running pod", got.Class)
 	}
 }
 
-func TestChangeReadsWell(t *testing.T) {
-	running, wanted := state(diff.StatefulSet), state(diff.StatefulSet)
+func TestTextOfChanges(t *testing.T) {
+	given, wanted := state(diff.StatefulSet), state(diff.StatefulSet)
 	wanted.Resources.MemoryLimit, wanted.Labels, wanted.Rest = 256<<20, nil, map[string]string{"spec.hostNetwork": "true"}
-	changes, _ := diff.Compare(running, wanted, inputs.Features{Resize: true})
+	changes, _ := diff.Compare(given, wanted, inputs.Features{Resize: true})
 	var got []string
 	for _, c := range changes {
 		got = append(got, fmt.Sprintf("%s: %s -> %s (%s)", c.Field, c.From, c.To, c.Class))

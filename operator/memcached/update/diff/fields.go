@@ -12,22 +12,18 @@ import (
 
 // field is one thing that can differ.
 type field struct {
-	// name is that of Change.Field.
+	// name is the name in Change.Field.
 	name string
-	// text is its value, to be compared and to be read; empty when it is not set.
+	// text is the value, both to compare it and to show it to the user; empty when it is not set.
 	text func(State) string
-	// class is what changing it does; None if it is no change in this situation.
-	class func(situation) (Class, string)
-	// unknownIsNoChange is for what one side may not know.
-	unknownIsNoChange bool
+	// class returns the class of a difference and the reason for it; None if the difference is no change here.
+	class func(comparison) (Class, string)
 }
 
-// fields has an entry for everything in State but Rest, which rest looks at.
+// fields has an entry for each field of State except Rest, which func rest compares.
 var fields = []field{
-	{name: "size", text: func(s State) string { return number(s.Size) },
-		class: always(Live, "Pods are added or removed; all others keep running with their items.")},
 	{name: "workload", text: func(s State) string { return string(s.Workload) },
-		class: always(Cold, "The new workload makes pods of its own, which start empty; the old ones go when those are ready.")},
+		class: always(Cold, "The new workload creates its own pods, which start empty; the old pods are removed when the new ones are ready.")},
 	{name: "image", text: func(s State) string { return s.Image }, class: image},
 	{name: "version", text: func(s State) string { return s.Version }, class: version},
 	{name: "command", text: func(s State) string { return list(s.Command) }, class: replaced("The command")},
@@ -48,7 +44,7 @@ var fields = []field{
 	{name: "arguments.slabOptions", text: func(s State) string { return list(s.Arguments.SlabOptions) },
 		class: layout("A slab option")},
 	{name: "arguments.memoryFile", text: func(s State) string { return s.Arguments.MemoryFile },
-		class: always(Cold, "The items are in other memory with warm restart than without, and in another file they are not found: each pod is replaced, and starts empty.")},
+		class: always(Cold, "Warm restart keeps the items in a file, and memcached does not find them without it or in another file: each pod is replaced and starts empty.")},
 	{name: "arguments.tls", text: func(s State) string { return strconv.FormatBool(s.Arguments.TLS) },
 		class: replaced("Whether clients use TLS")},
 	{name: "arguments.tlsOptions", text: func(s State) string { return list(s.Arguments.TLSOptions) },
@@ -77,12 +73,8 @@ var fields = []field{
 	{name: "scheduling.topologySpread", text: func(s State) string { return list(s.Scheduling.TopologySpread) },
 		class: replaced("The spread")},
 
-	{name: "certificates.secret", text: func(s State) string { return s.Certificates.Secret }, class: replaced("The Secret with the certificate")},
-	{name: "certificates.content", text: func(s State) string { return s.Certificates.Content }, unknownIsNoChange: true,
-		class: always(Live, "memcached loads the new certificate while it runs, and connections stay open.")},
-	{name: "users.secret", text: func(s State) string { return s.Users.Secret }, class: replaced("The Secret with the users")},
-	{name: "users.content", text: func(s State) string { return s.Users.Content }, unknownIsNoChange: true,
-		class: always(Live, "memcached loads the new users while it runs.")},
+	{name: "certificates.secret", text: func(s State) string { return s.CertificatesSecret }, class: replaced("The Secret with the certificate")},
+	{name: "users.secret", text: func(s State) string { return s.UsersSecret }, class: replaced("The Secret with the users")},
 
 	{name: "agentImage", text: func(s State) string { return s.AgentImage }, class: agentImage},
 	{name: "volumeSize", text: func(s State) string { return bytes(s.VolumeSize) }, class: volumeSize},
@@ -92,22 +84,22 @@ var fields = []field{
 		class: patched("Annotations are changed on the running pods.")},
 }
 
-// rest returns a change for each other path of the pod template that differs. All are cold: what has no field of its own is
-// not known to be milder.
-func rest(s situation) []Change {
-	paths := maps.Clone(s.running.Rest)
+// rest returns a change for each other path of the pod template that differs. These changes are all cold, because nobody has
+// measured that they are milder.
+func rest(c comparison) []Change {
+	paths := maps.Clone(c.given.Rest)
 	if paths == nil {
 		paths = map[string]string{}
 	}
-	maps.Copy(paths, s.wanted.Rest)
+	maps.Copy(paths, c.wanted.Rest)
 	var changes []Change
 	for path := range paths {
-		from, had := s.running.Rest[path]
-		to, has := s.wanted.Rest[path]
+		from, had := c.given.Rest[path]
+		to, has := c.wanted.Rest[path]
 		if had == has && from == to {
 			continue
 		}
-		class, reason := replaced("This part")(s)
+		class, reason := replaced("This part")(c)
 		changes = append(changes, Change{Field: "template." + path, Class: class, Reason: reason, From: from, To: to})
 	}
 	return changes
@@ -129,7 +121,7 @@ func milli(n int64) string {
 	return resource.NewMilliQuantity(n, resource.DecimalSI).String()
 }
 
-// list quotes each element, so that no two lists look the same.
+// list quotes each element, so that different lists have different texts.
 func list(elements []string) string {
 	if len(elements) == 0 {
 		return ""

@@ -13,7 +13,7 @@ func memory(text string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceMemory: quantity(text)}
 }
 
-// everything returns a pod template with something in each part that Read knows.
+// everything returns a pod template with something in each part that Read looks at.
 func everything() *corev1.PodTemplateSpec {
 	size := quantity("96Mi")
 	return &corev1.PodTemplateSpec{

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// flatten returns what a pod template says, by path. Elements of lists go by their name, if they have one: for example
-// "spec.containers[memcached].ports[memcached].containerPort".
+// flatten returns the values in a pod template by path. The path names an element of a list by the element's name, if it has
+// one: for example "spec.containers[memcached].ports[memcached].containerPort".
 func flatten(template *corev1.PodTemplateSpec) (map[string]string, error) {
 	raw, err := json.Marshal(template)
 	if err != nil {
@@ -41,7 +41,7 @@ func collect(flat map[string]string, path string, value any) error {
 	if err != nil {
 		return err
 	}
-	// The API server writes null where nothing is set, as in creationTimestamp.
+	// The API server writes null for a field that is not set, such as creationTimestamp.
 	if string(raw) != "null" {
 		flat[path] = string(raw)
 	}
@@ -49,7 +49,7 @@ func collect(flat map[string]string, path string, value any) error {
 }
 
 func collectMap(flat map[string]string, path string, value map[string]any) error {
-	// An empty object means something, as in "emptyDir: {}".
+	// An empty object has a meaning, as in "emptyDir: {}".
 	if len(value) == 0 && path != "metadata" {
 		flat[path] = "{}"
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 )
 
-// Read returns how pods of this template run, whether it comes from the cluster or has just been made. Size and the
-// contents of Secrets are not in a template, and Version seldom is: the caller fills them in. The error says that there is no memcached in it, or
-// which of its arguments cannot be understood.
+// Read returns the state of pods with this template, which may be one that the API server stored or one that the operator just
+// rendered. A template seldom says the version of memcached: the caller fills in Version. Read fails if the template has no
+// container for memcached, or if an argument of memcached cannot be parsed.
 func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	template = template.DeepCopy()
 	fillDefaults(&template.Spec)
@@ -41,7 +41,7 @@ func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	state.Image, state.Command, state.Arguments = memcached.Image, memcached.Command, arguments
 	state.Resources = takeResources(&memcached.Resources)
 	memcached.Image, memcached.Command, memcached.Args = "", nil, nil
-	// The sidecar may be a container or one that is started first (an init container that stays).
+	// The agent is a container or a sidecar (an init container that keeps running).
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		if agent := pods.Container(containers, agentapi.AgentContainer); agent != nil {
 			state.AgentImage, agent.Image = agent.Image, ""
@@ -56,7 +56,7 @@ func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	return state, err
 }
 
-// takeResources moves what has a field out of the resources.
+// takeResources moves CPU and memory out of the resources.
 func takeResources(from *corev1.ResourceRequirements) Resources {
 	resources := Resources{
 		CPURequest:    from.Requests.Cpu().MilliValue(),
@@ -71,22 +71,22 @@ func takeResources(from *corev1.ResourceRequirements) Resources {
 	return resources
 }
 
-// takeVolumes moves the names of Secrets and the size of the items' volume out of the volumes.
+// takeVolumes moves the names of Secrets and the size of the volume with the items out of the volumes.
 func takeVolumes(spec *corev1.PodSpec, state *State) {
 	for i := range spec.Volumes {
 		volume := &spec.Volumes[i]
 		switch {
 		case volume.Name == pod.CertificatesVolume && volume.Secret != nil:
-			state.Certificates.Secret, volume.Secret.SecretName = volume.Secret.SecretName, ""
+			state.CertificatesSecret, volume.Secret.SecretName = volume.Secret.SecretName, ""
 		case volume.Name == pod.UsersVolume && volume.Secret != nil:
-			state.Users.Secret, volume.Secret.SecretName = volume.Secret.SecretName, ""
+			state.UsersSecret, volume.Secret.SecretName = volume.Secret.SecretName, ""
 		case volume.Name == pod.CacheVolume && volume.EmptyDir != nil && volume.EmptyDir.SizeLimit != nil:
 			state.VolumeSize, volume.EmptyDir.SizeLimit = volume.EmptyDir.SizeLimit.Value(), nil
 		}
 	}
 }
 
-// takeScheduling moves what has a field out of the pod.
+// takeScheduling moves the fields of Scheduling out of the pod spec.
 func takeScheduling(spec *corev1.PodSpec) (Scheduling, error) {
 	scheduling := Scheduling{NodeSelector: spec.NodeSelector, PriorityClass: spec.PriorityClassName}
 	if spec.Affinity != nil {
@@ -108,7 +108,7 @@ func takeScheduling(spec *corev1.PodSpec) (Scheduling, error) {
 	return scheduling, nil
 }
 
-// inJSON returns each element, in an order that does not matter to Kubernetes and so is always the same.
+// inJSON returns each element as JSON, sorted, because their order means nothing to Kubernetes.
 func inJSON[T any](elements []T) ([]string, error) {
 	var texts []string
 	for _, element := range elements {

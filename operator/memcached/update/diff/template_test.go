@@ -15,8 +15,7 @@ import (
 
 const released = "docker.io/library/memcached@sha256:1111111111111111111111111111111111111111111111111111111111111111"
 
-// wantedTemplate is the one of the golden file of the desired state, stored the one that the API server makes of it:
-// k8s.io/kubernetes v1.36.3 wrote it, with its own defaults.
+// wantedTemplate returns the template in the golden file of the desired state.
 func wantedTemplate(t *testing.T) *corev1.PodTemplateSpec {
 	t.Helper()
 	raw, err := os.ReadFile("../../desired/testdata/three-nodes.yaml")
@@ -36,6 +35,7 @@ func wantedTemplate(t *testing.T) *corev1.PodTemplateSpec {
 	return plan.Present[0].Spec.Template
 }
 
+// storedTemplate returns the same template as the API server stores it. k8s.io/kubernetes v1.36.3 wrote it, with its defaults.
 func storedTemplate(t *testing.T) *corev1.PodTemplateSpec {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/stored.yaml")
@@ -104,15 +104,15 @@ func TestReadTheReleasedTemplate(t *testing.T) {
 	}
 }
 
-// What the API server fills in is no change; otherwise every cache would seem to wait for one.
-func TestAStoredTemplateIsTheWantedOne(t *testing.T) {
+// Defaults of the API server are no change. Otherwise every cache would have a pending change.
+func TestDefaultsOfTheAPIServerAreNoChange(t *testing.T) {
 	changes, class := diff.Compare(read(t, storedTemplate(t)), read(t, wantedTemplate(t)), inputs.Features{})
 	if len(changes) > 0 || class != diff.None {
 		t.Errorf("got %s %+v, want no change", class, changes)
 	}
 }
 
-func TestReadLeavesTheTemplateAlone(t *testing.T) {
+func TestReadDoesNotChangeTheTemplate(t *testing.T) {
 	template := everything()
 	before := template.DeepCopy()
 	read(t, template)
@@ -121,14 +121,14 @@ func TestReadLeavesTheTemplateAlone(t *testing.T) {
 	}
 }
 
-// Each edit is to a template with everything, so that what is read and what is left for the rest show.
-func TestReadSeesEveryPart(t *testing.T) {
+// Each edit changes a template that has something in every part, so the test shows which field Read puts the part in.
+func TestReadCoversEveryPart(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*corev1.PodTemplateSpec)
 		want []string
 	}{
 		"nothing": {func(*corev1.PodTemplateSpec) {}, nil},
-		"what kubectl rollout restart leaves": {func(p *corev1.PodTemplateSpec) {
+		"the annotation of kubectl rollout restart": {func(p *corev1.PodTemplateSpec) {
 			p.Annotations["kubectl.kubernetes.io/restartedAt"] = "2026-01-01T00:00:00Z"
 		}, nil},
 		"the image":         {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Image = "memcached:latest" }, []string{"image"}},
@@ -137,7 +137,7 @@ func TestReadSeesEveryPart(t *testing.T) {
 			[]string{"template.spec.containers[agent].args[1]"}},
 		"the agent's memory": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[1].Resources.Limits = memory("64Mi") },
 			[]string{"template.spec.containers[agent].resources.limits.memory"}},
-		"the agent goes": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers = p.Spec.Containers[:1] },
+		"the agent is removed": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers = p.Spec.Containers[:1] },
 			[]string{"agentImage", "template.spec.containers[agent].args[0]", "template.spec.containers[agent].name",
 				"template.spec.containers[agent].resources.limits.memory", "template.spec.containers[agent].terminationMessagePath",
 				"template.spec.containers[agent].terminationMessagePolicy"}},
@@ -175,7 +175,7 @@ func TestReadSeesEveryPart(t *testing.T) {
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
+func TestReadFails(t *testing.T) {
 	for want, edit := range map[string]func(*corev1.PodTemplateSpec){
 		`the pod template has no container "memcached"`: func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Name = "other" },
 		`memcached's argument -m: "much" is not a whole number`: func(p *corev1.PodTemplateSpec) {

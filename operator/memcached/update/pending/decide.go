@@ -1,143 +1,103 @@
 package pending
 
 import (
-	"cmp"
-
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
-// Template is a pod template as the operator applies it.
-type Template = corev1ac.PodTemplateSpecApplyConfiguration
-
-// Given is what the operator last gave a workload.
-type Given struct {
-	// Template is the pod template.
-	Template *Template
-
-	// Spec is the spec that it was made for.
-	Spec v1alpha1.MemcachedSpec
-}
-
-// Input is what to decide.
-type Input struct {
-	// Given is what the workload has; nil if there is no workload yet.
-	Given *Given
-
-	// Spec is what the user wants now.
-	Spec v1alpha1.MemcachedSpec
-
-	// Render makes the template for a spec.
-	Render func(v1alpha1.MemcachedSpec) (*Template, error)
-
-	// Version tells the version of memcached in an image, empty if it is not known. Nil knows none.
-	Version func(image string) string
-
-	// Features are what the cluster can do.
-	Features inputs.Features
-}
-
-// Decision is what was decided.
+// Decision is the result of Decide.
 type Decision struct {
-	// Given is what the workload is to have.
+	// Given is what to give the workload.
 	Given Given
 
-	// Pending is what waits to be released, nil if nothing does.
+	// Pending is the change that waits for approval, nil if there is none.
 	Pending *v1alpha1.MemcachedPending
 }
 
-// Decide answers a question. The error is that of rendering the spec: then there is no answer, and the workload keeps what
-// it has.
-func Decide(q Input) (Decision, error) {
-	wanted, err := q.Render(q.Spec)
+// Decide decides what to give a workload. It fails if the spec cannot be rendered: then there is no decision, and the caller keeps
+// what the workload has.
+func Decide(i Input) (Decision, error) {
+	wanted, err := i.Render(i.Spec)
 	if err != nil {
 		return Decision{}, err
 	}
-	all := Decision{Given: Given{Template: wanted, Spec: q.Spec}}
-	if q.Given == nil {
+	all := Decision{Given: Given{Template: wanted, Spec: i.Spec}}
+	if i.Given == nil {
 		return all, nil
 	}
-	switch _, class := q.between(q.Given.Template, wanted); class {
+	switch _, class := i.compare(i.Given.Template, wanted); class {
 	case diff.None:
-		// Equal to Kubernetes, but perhaps not byte by byte, and a Deployment replaces its pods for a byte.
-		return Decision{Given: Given{Template: q.Given.Template, Spec: q.Spec}}, nil
+		// The templates may differ in their bytes, and a Deployment replaces its pods for that. So the given one stays.
+		return Decision{Given: Given{Template: i.Given.Template, Spec: i.Spec}}, nil
 	case diff.Live, diff.Warm:
 		return all, nil
 	}
-	if q.asked(wanted) == diff.Cold || q.released(wanted) {
+	if i.classOfUserChanges(wanted) == diff.Cold || i.approved(wanted) {
 		return all, nil
 	}
-	chosen := q.milder(wanted)
-	changes, class := q.between(chosen.Template, wanted)
-	return Decision{Given: chosen, Pending: pending(ID(wanted), changes, class)}, nil
+	kept := i.withoutLoss(wanted)
+	changes, class := i.compare(kept.Template, wanted)
+	return Decision{Given: kept, Pending: pendingChange(idOf(wanted), changes, class)}, nil
 }
 
-// asked returns what the user's own changes since the running template do to the items.
-func (q Input) asked(wanted *Template) diff.Class {
-	if same(q.Given.Spec, q.Spec) {
+// classOfUserChanges returns what the changes that the user made since the given template do to the items.
+func (i Input) classOfUserChanges(wanted *Template) diff.Class {
+	if same(i.Given.Spec, i.Spec) {
 		return diff.None
 	}
-	before, err := q.Render(q.Given.Spec)
+	before, err := i.Render(i.Given.Spec)
 	if err != nil {
-		return diff.Cold // It cannot be told any more what the user changed, only that they did.
+		return diff.Cold // The user changed something, but it is unknown what.
 	}
-	if q.choseImage() {
-		before = withImageOf(q.Given.Template, before) // What waits may be what the user now asks for.
+	if i.choseImage() {
+		before = withImageOf(i.Given.Template, before) // The user may ask for the very change that is pending.
 	}
-	_, class := q.between(before, wanted)
+	_, class := i.compare(before, wanted)
 	return class
 }
 
-// released tells whether the change to the wanted template may be made although items are lost.
-func (q Input) released(wanted *Template) bool {
-	updates := q.Spec.Updates
-	return updates != nil && (updates.Policy == v1alpha1.UpdateAutomatic || updates.Release != "" && updates.Release == ID(wanted))
+// approved reports whether the change to the wanted template may be made although it loses items.
+func (i Input) approved(wanted *Template) bool {
+	updates := i.Spec.Updates
+	return updates != nil && (updates.Policy == v1alpha1.UpdateAutomatic || updates.Release != "" && updates.Release == idOf(wanted))
 }
 
-// milder returns the template that has most of what is wanted and loses no item.
-func (q Input) milder(wanted *Template) Given {
-	for _, candidate := range q.candidates(wanted) {
-		switch _, class := q.between(q.Given.Template, candidate); class {
+// withoutLoss returns the template that has most of the wanted one without losing items.
+func (i Input) withoutLoss(wanted *Template) Given {
+	for _, candidate := range i.candidates(wanted) {
+		switch _, class := i.compare(i.Given.Template, candidate); class {
 		case diff.None:
-			return Given{Template: q.Given.Template, Spec: q.Spec} // Byte by byte as well, as above.
+			return Given{Template: i.Given.Template, Spec: i.Spec} // The given bytes stay, as in Decide.
 		case diff.Live, diff.Warm:
-			return Given{Template: candidate, Spec: q.Spec}
+			return Given{Template: candidate, Spec: i.Spec}
 		}
 	}
-	return *q.Given
+	return *i.Given
 }
 
-// between compares two templates of the workload.
-func (q Input) between(from, to *Template) ([]diff.Change, diff.Class) {
-	workload := diff.Deployment
-	if inputs.StablePods(q.Spec) {
-		workload = diff.StatefulSet
-	}
-	running, err := read(workload, from)
+// idOf identifies a wanted template: the ID stays the same as long as the template does.
+func idOf(wanted *Template) string {
+	raw, err := json.Marshal(wanted)
 	if err != nil {
-		return unreadable(err), diff.Cold
+		return "" // Cannot happen: an apply configuration is plain JSON. An empty ID approves nothing.
 	}
-	wanted, err := read(workload, to)
-	if err != nil {
-		return unreadable(err), diff.Cold
-	}
-	running.Version = cmp.Or(running.Version, q.version(running.Image))
-	wanted.Version = cmp.Or(wanted.Version, q.version(wanted.Image))
-	return diff.Compare(running, wanted, q.Features)
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:5])
 }
 
-func (q Input) version(image string) string {
-	if q.Version == nil {
-		return ""
+func pendingChange(id string, changes []diff.Change, class diff.Class) *v1alpha1.MemcachedPending {
+	if class == diff.None {
+		return nil
 	}
-	return q.Version(image)
-}
-
-// unreadable is for a template that somebody else wrote, or a later version of the operator.
-func unreadable(err error) []diff.Change {
-	return []diff.Change{{Field: "template", Class: diff.Cold,
-		Reason: "What runs cannot be compared with what is wanted (" + err.Error() + "), so it is taken that items are lost."}}
+	pending := &v1alpha1.MemcachedPending{ID: id, Class: v1alpha1.ChangeClass(class)}
+	for _, c := range changes {
+		pending.Changes = append(pending.Changes, v1alpha1.MemcachedChange{
+			Field: c.Field, Class: v1alpha1.ChangeClass(c.Class), Reason: c.Reason, From: c.From, To: c.To,
+		})
+	}
+	return pending
 }

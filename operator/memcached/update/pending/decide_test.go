@@ -18,13 +18,13 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
-// release is a version of the operator: what it makes of a spec.
+// release is a version of the operator, with the images that it knows.
 type release struct{ images inputs.Images }
 
 var (
 	first  = release{inputs.Images{Memcached: map[string]string{"1.6.18": "memcached:1.6.18"}, Default: "1.6.18", Agent: "agent:1"}}
 	second = release{inputs.Images{Memcached: map[string]string{"1.6.18": "memcached:1.6.18", "1.6.45": "memcached:1.6.45"}, Default: "1.6.45", Agent: "agent:2"}}
-	// third goes back to a version that does not read what the newer one saved.
+	// third has an older version of memcached as default, which does not read what the newer one saved.
 	third = release{inputs.Images{Memcached: second.images.Memcached, Default: "1.6.18", Agent: "agent:3"}}
 )
 
@@ -35,24 +35,24 @@ func (r release) render(spec v1alpha1.MemcachedSpec) (*pending.Template, error) 
 
 func version(image string) string { return strings.TrimPrefix(image, "memcached:") }
 
-// decide asks a release about a cache that an earlier release made for the spec of before.
-func decide(t *testing.T, made release, before v1alpha1.MemcachedSpec, now release, spec v1alpha1.MemcachedSpec) pending.Decision {
+// decide returns the decision of release now for a cache that release created rendered for the spec before.
+func decide(t *testing.T, created release, before v1alpha1.MemcachedSpec, now release, spec v1alpha1.MemcachedSpec) pending.Decision {
 	t.Helper()
-	template, err := made.render(before)
+	template, err := created.render(before)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := pending.Decide(pending.Input{
+	decision, err := pending.Decide(pending.Input{
 		Given: &pending.Given{Template: template, Spec: before}, Spec: spec, Render: now.render, Version: version,
 		Features: inputs.Features{Resize: true},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer
+	return decision
 }
 
-// images are those of memcached and the agent in a template.
+// images returns the images of memcached and the agent in a template.
 func images(template *pending.Template) string {
 	var images []string
 	for _, container := range template.Spec.Containers {
@@ -62,12 +62,12 @@ func images(template *pending.Template) string {
 	return strings.Join(images, " ")
 }
 
-func pendingFields(answer pending.Decision) string {
-	if answer.Pending == nil {
+func pendingFields(decision pending.Decision) string {
+	if decision.Pending == nil {
 		return ""
 	}
 	var fields []string
-	for _, c := range answer.Pending.Changes {
+	for _, c := range decision.Pending.Changes {
 		fields = append(fields, c.Field+" "+string(c.Class))
 	}
 	return strings.Join(fields, ", ")
@@ -101,7 +101,7 @@ func automatic(s *v1alpha1.MemcachedSpec) {
 func pinned(version string) func(*v1alpha1.MemcachedSpec) {
 	return func(s *v1alpha1.MemcachedSpec) { s.Version = version }
 }
-func mine(image, version string) func(*v1alpha1.MemcachedSpec) {
+func ownImage(image, version string) func(*v1alpha1.MemcachedSpec) {
 	return func(s *v1alpha1.MemcachedSpec) { s.Image, s.Version = image, version }
 }
 func tolerating(keys ...string) func(*v1alpha1.MemcachedSpec) {
@@ -115,67 +115,67 @@ func larger(s *v1alpha1.MemcachedSpec) {
 	s.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
 }
 
-func TestWhatARunningCacheGets(t *testing.T) {
+func TestDecide(t *testing.T) {
 	for name, test := range map[string]struct {
-		made         release
+		created      release
 		before       v1alpha1.MemcachedSpec
 		now          release
 		spec         v1alpha1.MemcachedSpec
-		runs         string
+		images       string
 		threads      bool
 		pendingField string
 	}{
-		"nothing new": {made: second, before: deployment(), now: second, spec: deployment(), runs: "memcached:1.6.45"},
-		"a new operator, a Deployment": {made: first, before: deployment(), now: second, spec: deployment(),
-			runs: "memcached:1.6.18", pendingField: "image Cold"},
-		"a new size with it": {made: first, before: deployment(), now: second, spec: with(deployment(), size),
-			runs: "memcached:1.6.18", pendingField: "image Cold"},
-		"a change of the user's that loses the items anyway": {made: first, before: deployment(), now: second, spec: with(deployment(), threads),
-			runs: "memcached:1.6.45", threads: true},
-		"a label on the pods of a Deployment": {made: first, before: deployment(), now: second, spec: with(deployment(), labelled), runs: "memcached:1.6.45"},
-		"automatic updates":                   {made: first, before: deployment(), now: second, spec: with(deployment(), automatic), runs: "memcached:1.6.45"},
-		"a StatefulSet without a warm restart takes over the agent": {made: first, before: statefulSet(), now: second, spec: statefulSet(),
-			runs: "agent:2 memcached:1.6.18", pendingField: "image Cold"},
-		"a label on the pods of a StatefulSet": {made: first, before: statefulSet(), now: second, spec: with(statefulSet(), labelled),
-			runs: "agent:2 memcached:1.6.18", pendingField: "image Cold"},
-		"more memory for a StatefulSet": {made: first, before: statefulSet(), now: second, spec: with(statefulSet(), larger),
-			runs: "agent:2 memcached:1.6.18", pendingField: "image Cold"},
-		"other threads of a StatefulSet": {made: first, before: statefulSet(), now: second, spec: with(statefulSet(), threads),
-			runs: "agent:2 memcached:1.6.45", threads: true},
-		"a warm restart":                      {made: first, before: warm(), now: second, spec: warm(), runs: "agent:2 memcached:1.6.45"},
-		"the version that waits is asked for": {made: first, before: deployment(), now: second, spec: with(deployment(), pinned("1.6.45")), runs: "memcached:1.6.45"},
-		"the version that waits is asked for in slots": {made: first, before: statefulSet(), now: second, spec: with(statefulSet(), pinned("1.6.45")),
-			runs: "agent:2 memcached:1.6.45"},
-		"the version that runs is asked for": {made: first, before: deployment(), now: second, spec: with(deployment(), pinned("1.6.18")), runs: "memcached:1.6.18"},
-		"a version is chosen, and threads wait for nothing": {made: first, before: deployment(), now: second, spec: with(deployment(), pinned("1.6.18"), threads),
-			runs: "memcached:1.6.18", threads: true},
-		"a way back that no warm restart goes": {made: second, before: warm(), now: third, spec: warm(),
-			runs: "agent:3 memcached:1.6.45", pendingField: "image Cold"},
+		"no change": {created: second, before: deployment(), now: second, spec: deployment(), images: "memcached:1.6.45"},
+		"a new operator version, a Deployment": {created: first, before: deployment(), now: second, spec: deployment(),
+			images: "memcached:1.6.18", pendingField: "image Cold"},
+		"a new operator version and a new size": {created: first, before: deployment(), now: second, spec: with(deployment(), size),
+			images: "memcached:1.6.18", pendingField: "image Cold"},
+		"a change of the user's that loses the items anyway": {created: first, before: deployment(), now: second, spec: with(deployment(), threads),
+			images: "memcached:1.6.45", threads: true},
+		"a label on the pods of a Deployment": {created: first, before: deployment(), now: second, spec: with(deployment(), labelled), images: "memcached:1.6.45"},
+		"automatic updates":                   {created: first, before: deployment(), now: second, spec: with(deployment(), automatic), images: "memcached:1.6.45"},
+		"a StatefulSet without warm restart gets the new agent": {created: first, before: statefulSet(), now: second, spec: statefulSet(),
+			images: "agent:2 memcached:1.6.18", pendingField: "image Cold"},
+		"a label on the pods of a StatefulSet": {created: first, before: statefulSet(), now: second, spec: with(statefulSet(), labelled),
+			images: "agent:2 memcached:1.6.18", pendingField: "image Cold"},
+		"more memory for a StatefulSet": {created: first, before: statefulSet(), now: second, spec: with(statefulSet(), larger),
+			images: "agent:2 memcached:1.6.18", pendingField: "image Cold"},
+		"another number of threads for a StatefulSet": {created: first, before: statefulSet(), now: second, spec: with(statefulSet(), threads),
+			images: "agent:2 memcached:1.6.45", threads: true},
+		"warm restart":                          {created: first, before: warm(), now: second, spec: warm(), images: "agent:2 memcached:1.6.45"},
+		"the user asks for the pending version": {created: first, before: deployment(), now: second, spec: with(deployment(), pinned("1.6.45")), images: "memcached:1.6.45"},
+		"the user asks for the pending version, a StatefulSet": {created: first, before: statefulSet(), now: second, spec: with(statefulSet(), pinned("1.6.45")),
+			images: "agent:2 memcached:1.6.45"},
+		"the user asks for the given version": {created: first, before: deployment(), now: second, spec: with(deployment(), pinned("1.6.18")), images: "memcached:1.6.18"},
+		"the user asks for the given version and for threads": {created: first, before: deployment(), now: second, spec: with(deployment(), pinned("1.6.18"), threads),
+			images: "memcached:1.6.18", threads: true},
+		"a downgrade that no warm restart survives": {created: second, before: warm(), now: third, spec: warm(),
+			images: "agent:3 memcached:1.6.45", pendingField: "image Cold"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := decide(t, test.made, test.before, test.now, test.spec)
-			if got := images(answer.Given.Template); got != test.runs {
-				t.Errorf("runs %s, want %s", got, test.runs)
+			decision := decide(t, test.created, test.before, test.now, test.spec)
+			if got := images(decision.Given.Template); got != test.images {
+				t.Errorf("the images are %s, want %s", got, test.images)
 			}
-			if got := pendingFields(answer); got != test.pendingField {
+			if got := pendingFields(decision); got != test.pendingField {
 				t.Errorf("pending is %q, want %q", got, test.pendingField)
 			}
-			if got := slices.Contains(answer.Given.Template.Spec.Containers[0].Args, "-t"); got != test.threads {
-				t.Errorf("has the user's threads: %v, want %v", got, test.threads)
+			if got := slices.Contains(decision.Given.Template.Spec.Containers[0].Args, "-t"); got != test.threads {
+				t.Errorf("the template has the user's threads: %v, want %v", got, test.threads)
 			}
-			again := decideAgain(t, answer, test.now, test.spec)
-			if difference := cmp.Diff(answer, again); difference != "" {
-				t.Errorf("asked again, the answer differs (-first +second):\n%s", difference)
+			again := decideAgain(t, decision, test.now, test.spec)
+			if difference := cmp.Diff(decision, again); difference != "" {
+				t.Errorf("the second decision differs (-first +second):\n%s", difference)
 			}
 		})
 	}
 }
 
-// decideAgain asks about a cache that has what was answered.
-func decideAgain(t *testing.T, answer pending.Decision, now release, spec v1alpha1.MemcachedSpec) pending.Decision {
+// decideAgain returns the decision for a cache that was given what the first decision says.
+func decideAgain(t *testing.T, decision pending.Decision, now release, spec v1alpha1.MemcachedSpec) pending.Decision {
 	t.Helper()
 	again, err := pending.Decide(pending.Input{
-		Given: &answer.Given, Spec: spec, Render: now.render, Version: version, Features: inputs.Features{Resize: true},
+		Given: &decision.Given, Spec: spec, Render: now.render, Version: version, Features: inputs.Features{Resize: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -183,55 +183,55 @@ func decideAgain(t *testing.T, answer pending.Decision, now release, spec v1alph
 	return again
 }
 
-func TestOnlyTheReleasedChangeIsMade(t *testing.T) {
-	waits := decide(t, first, deployment(), second, deployment())
-	release := func(id string) v1alpha1.MemcachedSpec {
+func TestOnlyTheApprovedChangeIsMade(t *testing.T) {
+	before := decide(t, first, deployment(), second, deployment())
+	approving := func(id string) v1alpha1.MemcachedSpec {
 		return with(deployment(), func(s *v1alpha1.MemcachedSpec) { s.Updates = &v1alpha1.MemcachedUpdates{Release: id} })
 	}
-	for id, runs := range map[string]string{
-		waits.Pending.ID: "memcached:1.6.45", "": "memcached:1.6.18", "0123456789": "memcached:1.6.18",
+	for id, want := range map[string]string{
+		before.Pending.ID: "memcached:1.6.45", "": "memcached:1.6.18", "0123456789": "memcached:1.6.18",
 	} {
-		if got := images(decide(t, first, deployment(), second, release(id)).Given.Template); got != runs {
-			t.Errorf("with %q released, %s runs, want %s", id, got, runs)
+		if got := images(decide(t, first, deployment(), second, approving(id)).Given.Template); got != want {
+			t.Errorf("with %q approved, the images are %s, want %s", id, got, want)
 		}
 	}
-	// What comes next waits again, though the release is still in the spec.
-	if next := decide(t, second, release(waits.Pending.ID), third, release(waits.Pending.ID)); next.Pending == nil {
-		t.Error("an old release let a new change through")
+	// The next change is pending again, although the earlier approval is still in the spec.
+	if next := decide(t, second, approving(before.Pending.ID), third, approving(before.Pending.ID)); next.Pending == nil {
+		t.Error("an earlier approval approved a new change")
 	}
 }
 
-func TestANewWorkloadGetsWhatIsWanted(t *testing.T) {
-	answer, err := pending.Decide(pending.Input{Spec: deployment(), Render: second.render, Version: version})
-	if err != nil || images(answer.Given.Template) != "memcached:1.6.45" || answer.Pending != nil {
-		t.Errorf("%+v, %v", answer, err)
+func TestANewWorkloadGetsTheWantedTemplate(t *testing.T) {
+	decision, err := pending.Decide(pending.Input{Spec: deployment(), Render: second.render, Version: version})
+	if err != nil || images(decision.Given.Template) != "memcached:1.6.45" || decision.Pending != nil {
+		t.Errorf("%+v, %v", decision, err)
 	}
 }
 
-func TestASpecThatCannotBeIsNotAnswered(t *testing.T) {
+func TestASpecThatCannotBeRendered(t *testing.T) {
 	_, err := pending.Decide(pending.Input{Spec: with(deployment(), func(s *v1alpha1.MemcachedSpec) { s.Version = "1.0.0" }), Render: second.render, Version: version})
 	if err == nil || !strings.Contains(err.Error(), "1.6.18, 1.6.45") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// Byte by byte, templates may differ that are the same to Kubernetes; a Deployment would replace its pods all the same.
-func TestAnEqualTemplateIsLeftAsItIs(t *testing.T) {
+// A Deployment replaces its pods for any difference in bytes, even if it means nothing to Kubernetes.
+func TestAnEqualTemplateIsKept(t *testing.T) {
 	template, err := second.render(deployment())
 	if err != nil {
 		t.Fatal(err)
 	}
 	template.Spec.Containers[0].WithTerminationMessagePath(corev1.TerminationMessagePathDefault)
-	answer, err := pending.Decide(pending.Input{
+	decision, err := pending.Decide(pending.Input{
 		Given: &pending.Given{Template: template, Spec: deployment()}, Spec: deployment(), Render: second.render, Version: version,
 	})
-	if err != nil || answer.Given.Template.Spec.Containers[0].TerminationMessagePath == nil || answer.Pending != nil {
-		t.Errorf("%+v, %v", answer, err)
+	if err != nil || decision.Given.Template.Spec.Containers[0].TerminationMessagePath == nil || decision.Pending != nil {
+		t.Errorf("%+v, %v", decision, err)
 	}
 }
 
-// A spec that an earlier version knew and this one does not is the user's to mend; until then nothing can be told apart.
-func TestAnEarlierSpecThatCannotBeRenderedAnyMore(t *testing.T) {
+// Without a rendering of the earlier spec, the changes of the user cannot be told from those of the operator.
+func TestAnEarlierSpecThatCanNoLongerBeRendered(t *testing.T) {
 	before := with(deployment(), func(s *v1alpha1.MemcachedSpec) { s.Version = "1.6.18" })
 	template, err := first.render(before)
 	if err != nil {
@@ -243,49 +243,49 @@ func TestAnEarlierSpecThatCannotBeRenderedAnyMore(t *testing.T) {
 		}
 		return second.render(spec)
 	}
-	answer, err := pending.Decide(pending.Input{
+	decision, err := pending.Decide(pending.Input{
 		Given: &pending.Given{Template: template, Spec: before}, Spec: deployment(), Render: render, Version: version,
 	})
-	if err != nil || images(answer.Given.Template) != "memcached:1.6.45" {
-		t.Errorf("%+v, %v", answer, err)
+	if err != nil || images(decision.Given.Template) != "memcached:1.6.45" {
+		t.Errorf("%+v, %v", decision, err)
 	}
 }
 
-// So is one with a change of the user's that makes no difference, while something waits.
-func TestAnEqualTemplateIsLeftAsItIsWhileAnotherWaits(t *testing.T) {
+// The given template also stays when a change of the user's makes no difference while another change is pending.
+func TestAnEqualTemplateIsKeptWhileAChangeIsPending(t *testing.T) {
 	before := with(deployment(), tolerating("a", "b"))
 	template, err := first.render(before)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := decide(t, first, before, second, with(deployment(), tolerating("b", "a")))
-	if difference := cmp.Diff(template, answer.Given.Template); difference != "" || pendingFields(answer) != "image Cold" {
-		t.Errorf("%s waits, and the template changes (-before +after):\n%s", pendingFields(answer), difference)
+	decision := decide(t, first, before, second, with(deployment(), tolerating("b", "a")))
+	if difference := cmp.Diff(template, decision.Given.Template); difference != "" || pendingFields(decision) != "image Cold" {
+		t.Errorf("%s is pending, and the template changes (-before +after):\n%s", pendingFields(decision), difference)
 	}
 }
 
-// Which version is in an image of the user's may be told later, and counts from then on.
-func TestAVersionThatIsToldLaterCounts(t *testing.T) {
-	told := decide(t, second, with(warm(), mine("mine:a", "")), second, with(warm(), mine("mine:a", "1.6.38")))
-	answer, err := pending.Decide(pending.Input{
-		Given: &told.Given, Spec: with(warm(), mine("mine:b", "1.6.45")), Render: second.render, Version: func(string) string { return "" },
+// The user may say later which version is in their image.
+func TestTheUserSaysTheVersionOfTheirImageLater(t *testing.T) {
+	versioned := decide(t, second, with(warm(), ownImage("own:a", "")), second, with(warm(), ownImage("own:a", "1.6.38")))
+	decision, err := pending.Decide(pending.Input{
+		Given: &versioned.Given, Spec: with(warm(), ownImage("own:b", "1.6.45")), Render: second.render, Version: func(string) string { return "" },
 	})
-	if err != nil || images(answer.Given.Template) != "agent:2 mine:b" || answer.Pending != nil {
-		t.Errorf("%s runs, and waits: %+v, %v", images(answer.Given.Template), answer.Pending, err)
+	if err != nil || images(decision.Given.Template) != "agent:2 own:b" || decision.Pending != nil {
+		t.Errorf("the images are %s, pending is %+v, the error %v", images(decision.Given.Template), decision.Pending, err)
 	}
 }
 
-// A later operator may know an earlier one's image no more, and still it has to know that the items stay.
-func TestAnImageThatIsKnownNoMoreIsUpgradedWarm(t *testing.T) {
+// A later operator version may not know the image of an earlier one. The template still says its version.
+func TestAnImageThatIsNoLongerKnownIsUpgradedWarm(t *testing.T) {
 	template, err := first.render(warm())
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := pending.Decide(pending.Input{
+	decision, err := pending.Decide(pending.Input{
 		Given: &pending.Given{Template: template, Spec: warm()}, Spec: warm(), Render: second.render,
 		Version: func(image string) string { return map[string]string{"memcached:1.6.45": "1.6.45"}[image] },
 	})
-	if err != nil || images(answer.Given.Template) != "agent:2 memcached:1.6.45" || answer.Pending != nil {
-		t.Errorf("%s runs, and waits: %+v, %v", images(answer.Given.Template), answer.Pending, err)
+	if err != nil || images(decision.Given.Template) != "agent:2 memcached:1.6.45" || decision.Pending != nil {
+		t.Errorf("the images are %s, pending is %+v, the error %v", images(decision.Given.Template), decision.Pending, err)
 	}
 }

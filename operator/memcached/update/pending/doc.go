@@ -1,11 +1,13 @@
-// Package hold decides which pod template a running cache gets: the one that is wanted, or the one it has, when the
-// difference would lose items and the user has not asked for it. It is pure.
+// Package pending decides which pod template a running cache gets: the wanted one, or the one that it has if the difference loses
+// items and the user has not asked for it. It is pure.
 //
-// The user's own changes never wait: they are told from the operator's by rendering the spec of before and the spec of now
-// with the same code. What the operator alone wants is made at once if it keeps the items (live and warm changes of a
-// StatefulSet), and otherwise waits until it is released, by its id, for which the policy can stand in. A change of the
-// user's that loses the items anyway takes with it what waits.
+// The user's own changes never wait. To tell them from the operator's changes, the earlier spec and the present spec are
+// rendered with the same code. A change that only the operator wants is made at once if it keeps the items (live and warm changes
+// of a StatefulSet). Otherwise it is pending until the user approves it by its ID in spec.updates.release, or until
+// spec.updates.policy is Automatic. When a change of the user's loses the items anyway, the pending change is made along with it.
 //
-// Three templates play a part: the one that runs, the one that is wanted, and milder ones in between, which take over what
-// can be had without a loss. What is left to the wanted one is pending.
+// Three kinds of template are involved: the given one, the wanted one, and candidates between the two, which have as much of the
+// wanted one as possible without losing items. What a candidate lacks of the wanted template is pending.
+//
+// A file uses only declarations of the files after it: decide.go, candidates.go, compare.go, input.go.
 package pending

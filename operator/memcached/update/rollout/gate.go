@@ -6,43 +6,43 @@ import (
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
-// gate waits, if asked to, until the pods that have been replaced have filled up again.
-func (r *planner) gate(n *member) (Step, bool) {
-	if r.Gate == nil {
+// gate waits until the pods that were replaced have filled up again, if the user asks for that.
+func (p *planner) gate(m *member) (Step, bool) {
+	if p.Gate == nil {
 		return Step{}, false
 	}
-	wanted, known := r.recovered()
+	wanted, known := p.wantedHitRatio()
 	if !known {
 		return Step{}, false
 	}
-	for _, before := range r.pods {
-		left := r.Gate.Timeout - r.Now.Sub(pods.ReadinessSince(before.pod))
-		if !before.done(r.revision) || left <= 0 || before.filled(wanted) {
+	for _, replaced := range p.members {
+		left := p.Gate.Timeout - p.Now.Sub(pods.ReadinessSince(replaced.pod))
+		if !replaced.upToDate(p.revision) || left <= 0 || replaced.filled(wanted) {
 			continue
 		}
-		why := fmt.Sprintf("%s follows when the hit ratio of %s is %d %% of that of the nodes to follow, "+
-			"or when it has been ready for %s", n.name(), before.name(), r.Gate.RecoveredPercent, r.Gate.Timeout)
-		return Step{Kind: Wait, Pod: before.pod, Message: why, After: min(left, later)}, true
+		message := fmt.Sprintf("%[1]s is replaced when the hit ratio of %[2]s is %[3]d %% of that of the pods not replaced yet, "+
+			"or when %[2]s has been ready for %[4]s", m.name(), replaced.name(), p.Gate.RecoveredPercent, p.Gate.Timeout)
+		return Step{Kind: Wait, Pod: replaced.pod, Message: message, After: min(left, later)}, true
 	}
 	return Step{}, false
 }
 
-// recovered returns the hit ratio that replaced pods have to reach, from 0 to 1. It is not known if those that are still to
-// follow have no requests.
-func (r *planner) recovered() (float64, bool) {
+// wantedHitRatio returns the hit ratio that replaced pods have to reach, from 0 to 1. It is unknown if the pods not replaced yet
+// get no requests.
+func (p *planner) wantedHitRatio() (float64, bool) {
 	var sum, count float64
-	for _, n := range r.outdated() {
-		if n.agent != nil && n.agent.HitRatio != nil {
-			sum, count = sum+*n.agent.HitRatio, count+1
+	for _, m := range p.outdated() {
+		if m.agent != nil && m.agent.HitRatio != nil {
+			sum, count = sum+*m.agent.HitRatio, count+1
 		}
 	}
 	if count == 0 {
 		return 0, false
 	}
-	return sum / count * float64(r.Gate.RecoveredPercent) / 100, true
+	return sum / count * float64(p.Gate.RecoveredPercent) / 100, true
 }
 
-// filled tells whether a pod has the hit ratio.
-func (n *member) filled(wanted float64) bool {
-	return n.agent != nil && n.agent.HitRatio != nil && *n.agent.HitRatio >= wanted
+// filled reports whether a pod has reached a hit ratio.
+func (m *member) filled(wanted float64) bool {
+	return m.agent != nil && m.agent.HitRatio != nil && *m.agent.HitRatio >= wanted
 }

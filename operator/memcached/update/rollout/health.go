@@ -12,38 +12,38 @@ import (
 )
 
 const (
-	// brokenAfter is how long a pod that runs may not be ready before it counts as broken, or limping. A pod of a cache that
-	// is only overloaded comes back earlier.
+	// brokenAfter is how long a running pod may be unready before it counts as broken or degraded. A pod that is only overloaded
+	// becomes ready again earlier.
 	brokenAfter = time.Minute
 
-	// stuckAfter is how long anything may take before it counts as stuck: that of Kubernetes' own Deployments.
+	// stuckAfter is how long a wait may take before it counts as stuck: the default progress deadline of a Deployment.
 	stuckAfter = 10 * time.Minute
 )
 
-// failure returns what keeps a pod from becoming ready, empty if nothing is known to.
-func (n *member) failure() string {
-	if failure := n.failureToServe(); failure != "" {
+// failure returns what keeps the pod from becoming ready, empty if nothing is known.
+func (m *member) failure() string {
+	if failure := m.failureToServe(); failure != "" {
 		return failure
 	}
-	return n.failureOf(n.pod.Spec.Containers)
+	return m.failureOf(m.pod.Spec.Containers)
 }
 
-// failureToServe returns what keeps memcached from serving clients, empty if nothing is known to.
-func (n *member) failureToServe() string {
-	if why, unschedulable := pods.Unschedulable(n.pod); unschedulable {
-		return "no machine has room for it: " + why
+// failureToServe returns what keeps memcached from serving clients, empty if nothing is known.
+func (m *member) failureToServe() string {
+	if why, unschedulable := pods.Unschedulable(m.pod); unschedulable {
+		return "no node has room for it: " + why
 	}
-	concerned := slices.Clone(n.pod.Spec.InitContainers)
-	if memcached := pods.Container(n.pod.Spec.Containers, pod.MemcachedContainer); memcached != nil {
-		concerned = append(concerned, *memcached)
+	containers := slices.Clone(m.pod.Spec.InitContainers)
+	if memcached := pods.Container(m.pod.Spec.Containers, pod.MemcachedContainer); memcached != nil {
+		containers = append(containers, *memcached)
 	}
-	return n.failureOf(concerned)
+	return m.failureOf(containers)
 }
 
-// failureOf returns why the first of the containers that cannot start does not, empty if all can.
-func (n *member) failureOf(containers []corev1.Container) string {
+// failureOf returns why the first container that cannot start does not, empty if all can.
+func (m *member) failureOf(containers []corev1.Container) string {
 	for _, container := range containers {
-		status := n.container(container.Name)
+		status := m.container(container.Name)
 		failure, fails := pods.StartFailureOf(status)
 		switch {
 		case fails && failure.OfImage:
@@ -58,29 +58,29 @@ func (n *member) failureOf(containers []corev1.Container) string {
 	return ""
 }
 
-// serves tells whether memcached itself is ready. The pod may not be: its agent has a probe of its own.
-func (n *member) serves() bool {
-	memcached := n.container(pod.MemcachedContainer)
-	return n.ready() || memcached.Ready && memcached.State.Running != nil
+// serves reports whether memcached is ready. The pod may still be unready: its agent has a probe of its own.
+func (m *member) serves() bool {
+	memcached := m.container(pod.MemcachedContainer)
+	return m.ready() || memcached.Ready && memcached.State.Running != nil
 }
 
-// broken tells whether a pod serves nobody and is not about to.
-func (n *member) broken(now time.Time) bool {
-	return !n.serves() && (n.failureToServe() != "" || now.Sub(n.notServingSince()) >= brokenAfter)
+// broken reports whether the pod serves no clients and is not about to.
+func (m *member) broken(now time.Time) bool {
+	return !m.serves() && (m.failureToServe() != "" || now.Sub(m.notServingSince()) >= brokenAfter)
 }
 
-// idle tells whether there is no item to lose and no client to disturb in a pod.
-func (n *member) idle(now time.Time) bool { return n.empty() || n.broken(now) }
+// idle reports whether the pod has no items to lose and serves no clients.
+func (m *member) idle(now time.Time) bool { return m.empty() || m.broken(now) }
 
-// degraded tells whether memcached in a pod serves, but the pod is not ready and not about to be.
-func (n *member) degraded(now time.Time) bool {
-	return n.serves() && !n.ready() && (n.failure() != "" || now.Sub(pods.ReadinessSince(n.pod)) >= brokenAfter)
+// degraded reports whether memcached serves clients, but the pod is not ready and not about to be.
+func (m *member) degraded(now time.Time) bool {
+	return m.serves() && !m.ready() && (m.failure() != "" || now.Sub(pods.ReadinessSince(m.pod)) >= brokenAfter)
 }
 
-// notServingSince returns since when memcached may have served nobody. While its pod is not ready for another reason, nothing
-// tells when memcached stopped being ready, but when it last started or ended.
-func (n *member) notServingSince() time.Time {
-	since, memcached := pods.ReadinessSince(n.pod), n.container(pod.MemcachedContainer)
+// notServingSince returns the time since which memcached may not have served clients. While the pod is unready for another
+// reason, the status does not say when memcached became unready, only when it last started or ended.
+func (m *member) notServingSince() time.Time {
+	since, memcached := pods.ReadinessSince(m.pod), m.container(pod.MemcachedContainer)
 	if running := memcached.State.Running; running != nil {
 		since = latest(since, running.StartedAt.Time)
 	}
@@ -97,47 +97,4 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// missing waits until there is a pod in every slot. A pod that stops keeps its slot: if its machine is lost, for ever.
-func (s Input) missing(there []*member) (Step, bool) {
-	for slot := wantedPods(s.StatefulSet) - 1; slot >= 0; slot-- {
-		if slices.ContainsFunc(there, func(n *member) bool { return n.ordinal == slot }) {
-			continue
-		}
-		name := fmt.Sprintf("%s-%d", s.StatefulSet.Name, slot)
-		step := Step{Kind: Wait, Message: name + " is not there yet", After: later}
-		if s.stopping(name) >= stuckAfter {
-			step.Stuck = true
-			step.Message = name + " has been stopping for more than ten minutes; if its machine is gone for good, " +
-				"delete that from the cluster"
-		}
-		return step, true
-	}
-	return Step{}, false
-}
-
-// stopping returns for how long the pod of a name should have stopped already, 0 if it should not.
-func (s Input) stopping(name string) time.Duration {
-	for i := range s.Pods {
-		if pod := &s.Pods[i]; pod.Name == name && pod.DeletionTimestamp != nil {
-			return s.Now.Sub(pod.DeletionTimestamp.Time)
-		}
-	}
-	return 0
-}
-
-// notReady waits for a pod that is not ready.
-func (r *planner) notReady(n *member) Step {
-	step := Step{Kind: Wait, Pod: n.pod, After: later, Message: n.name() + " is not ready yet"}
-	if failure := n.failure(); failure != "" {
-		step.Message, step.Stuck = fmt.Sprintf("%s is not ready: %s", n.name(), failure), true
-	}
-	if r.Now.Sub(pods.ReadinessSince(n.pod)) >= stuckAfter {
-		step.Stuck = true
-		if n.failure() == "" {
-			step.Message = n.name() + " has not been ready for more than ten minutes"
-		}
-	}
-	return step
 }

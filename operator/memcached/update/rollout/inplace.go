@@ -3,195 +3,140 @@ package rollout
 import (
 	"fmt"
 	"maps"
-	"slices"
-
-	corev1 "k8s.io/api/core/v1"
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
-	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
-// agentItems is how many items of a memcached may be its agent's. They expire, so their loss is none.
+// agentItems is how many items in memcached may belong to the agent. They expire, so losing them is no loss.
 const agentItems = 2
 
-// begin makes the first step of a change in place.
-func (r *planner) begin(n *member, d *difference) (Step, error) {
-	restarts := r.restarts(n, d)
-	if n.update == nil && !d.resizes() && !d.memory() && len(restarts) == 0 {
-		why := fmt.Sprintf("%s has the template now: %s", n.name(), d.text())
+// begin returns the first step of an update in place.
+func (p *planner) begin(m *member, d *difference) (Step, error) {
+	if m.update == nil && !d.resizes() && !d.changesCacheMemory() && len(p.restarts(m, d)) == 0 {
+		message := fmt.Sprintf("%s is up to date now: %s", m.name(), d.text())
 		if d.class == diff.None {
-			why = n.name() + " is of the template"
+			message = m.name() + " is up to date"
 		}
-		return r.finish(n, d, why)
+		return p.finish(m, d, message)
 	}
-	next := r.nextUpdateState(n, d)
+	next := p.nextUpdateState(m, d)
 	if d.resizes() && !next.Shrinks {
 		text, err := next.text()
 		if err != nil {
 			return Step{}, err
 		}
-		return r.patched(n, d.class, fmt.Sprintf("%s is changed in place: %s", n.name(), d.text()),
-			edit{annotations: map[string]*string{UpdateAnnotation: &text}})
+		return p.patchStep(m, changedInPlace(m, d), edit{annotations: map[string]*string{UpdateAnnotation: &text}})
 	}
-	return r.patch(n, d, next)
+	return p.patchInPlace(m, d, next)
 }
 
-// nextUpdateState returns the mark for the revision that is wanted. What a mark for another revision still waits for is taken over.
-func (r *planner) nextUpdateState(n *member, d *difference) updateState {
-	next := updateState{Revision: r.revision, Since: r.Now.UTC(), Shrinks: d.shrinks(n), Given: n.given(), Sizes: n.sizes()}
-	if before := n.update; before != nil {
+// nextUpdateState returns the update state for the wanted revision. It keeps what an update state for another revision still
+// waits for.
+func (p *planner) nextUpdateState(m *member, d *difference) updateState {
+	next := updateState{
+		Revision: p.revision, Since: p.Now.UTC(), Shrinks: d.shrinks(m), Given: m.givenRevision(), ResourcesOf: m.resourceRevisions(),
+	}
+	if before := m.update; before != nil {
 		next.Restarts, next.Items, next.Process = before.Restarts, before.Items, before.Process
 		next.CacheMemory = before.CacheMemory
 	}
-	if d.memory() || next.CacheMemory != 0 {
+	if d.changesCacheMemory() || next.CacheMemory != 0 {
 		next.CacheMemory = d.wanted.Arguments.CacheMemory
 	}
 	return next
 }
 
-// patch makes the one patch, and notes what has to come of it.
-func (r *planner) patch(n *member, d *difference, m updateState) (Step, error) {
-	m.Patched = true
-	restarts := r.restarts(n, d)
+// patchInPlace returns the one patch of an update in place. The patch also notes in the update state what has to follow.
+func (p *planner) patchInPlace(m *member, d *difference, next updateState) (Step, error) {
+	next.Patched = true
+	restarts := p.restarts(m, d)
 	if _, memcached := restarts[pod.MemcachedContainer]; memcached {
 		switch {
 		case d.class == diff.Cold:
-			m.Items = 0
-		case n.agent != nil:
-			m.Items, m.Process = n.agent.Items, n.agent.Process
+			next.Items = 0
+		case m.agent != nil:
+			next.Items, next.Process = m.agent.Items, m.agent.Process
 		}
 	}
-	if m.Restarts = maps.Clone(m.Restarts); m.Restarts == nil {
-		m.Restarts = restarts
+	if next.Restarts = maps.Clone(next.Restarts); next.Restarts == nil {
+		next.Restarts = restarts
 	}
-	maps.Copy(m.Restarts, restarts)
-	text, err := m.text()
+	maps.Copy(next.Restarts, restarts)
+	text, err := next.text()
 	if err != nil {
 		return Step{}, err
 	}
-	e := r.edit(d)
+	e := p.edit(d)
 	e.annotations[UpdateAnnotation] = &text
-	if m.CacheMemory != 0 {
-		memory := fmt.Sprint(m.CacheMemory)
+	if next.CacheMemory != 0 {
+		memory := fmt.Sprint(next.CacheMemory)
 		e.annotations[agentapi.CacheMemoryAnnotation] = &memory
 	}
-	return r.patched(n, d.class, fmt.Sprintf("%s is changed in place: %s", n.name(), d.text()), e)
+	return p.patchStep(m, changedInPlace(m, d), e)
 }
 
-// restarts returns the IDs of the containers that a patch is going to restart.
-func (r *planner) restarts(n *member, d *difference) map[string]string {
-	restarts, e := map[string]string{}, r.edit(d)
-	for _, container := range slices.Concat(e.containers, e.initContainers) {
-		restarts[container.Name] = n.container(container.Name).ContainerID
-	}
-	return restarts
+func changedInPlace(m *member, d *difference) string {
+	return fmt.Sprintf("%s is changed in place: %s", m.name(), d.text())
 }
 
-// proceed makes the next step of a change in place. One that shrinks has been patched from the beginning.
-func (r *planner) proceed(n *member, d *difference) (Step, error) {
-	if restarts := n.unfinished(); restarts != "" && n.update.Patched {
-		return r.waitFor(n, fmt.Sprintf("%s in %s restarts", restarts, n.name())), nil
+// proceed returns the next step of an update in place. A pod whose memory limit shrinks has been patched first.
+func (p *planner) proceed(m *member, d *difference) (Step, error) {
+	if container := m.unfinishedRestart(); container != "" && m.update.Patched {
+		return p.waitFor(m, fmt.Sprintf("%s in %s is restarting", container, m.name())), nil
 	}
-	if n.update.Shrinks && !n.hasCacheMemory() {
-		return r.awaitCacheMemory(n), nil
+	if m.update.Shrinks && !m.hasCacheMemory() {
+		return p.awaitCacheMemory(m), nil
 	}
 	if d.resizes() {
-		return r.resize(n, d)
+		return p.resize(m, d)
 	}
-	if !n.observed() {
-		return r.waitFor(n, fmt.Sprintf("the machine of %s has yet to act on the change", n.name())), nil
+	if !m.observed() {
+		return p.waitFor(m, fmt.Sprintf("the kubelet has not acted on the change of %s yet", m.name())), nil
 	}
-	if why, refused := n.resizing(); why != "" {
-		step := r.waitFor(n, why)
+	if message, refused := m.resizing(); message != "" {
+		step := p.waitFor(m, message)
 		step.Stuck = step.Stuck || refused
 		return step, nil
 	}
-	if n.update.Patched || d.class == diff.None {
-		return r.settle(n, d)
+	if m.update.Patched || d.class == diff.None {
+		return p.afterPatch(m, d)
 	}
-	if step, waits := r.beforeRestart(n, d); waits {
+	if step, waits := p.beforeRestart(m, d); waits {
 		return step, nil
 	}
-	return r.patch(n, d, *n.update)
+	return p.patchInPlace(m, d, *m.update)
 }
 
-// settle waits until what has been asked for is so.
-func (r *planner) settle(n *member, d *difference) (Step, error) {
+// afterPatch waits until everything that the patch asked for has happened, and then finishes the update.
+func (p *planner) afterPatch(m *member, d *difference) (Step, error) {
 	switch {
-	case !n.ready():
-		return r.notReady(n), nil
-	case !n.hasCacheMemory():
-		return r.awaitCacheMemory(n), nil
-	case n.update.Items > agentItems:
-		return r.checkItems(n, d)
+	case !m.ready():
+		return p.notReady(m), nil
+	case !m.hasCacheMemory():
+		return p.awaitCacheMemory(m), nil
+	case m.update.Items > agentItems:
+		return p.checkItems(m, d)
 	}
-	return r.finish(n, d, n.name()+" is of the template")
+	return p.finish(m, d, m.name()+" is up to date")
 }
 
-// checkItems tells whether the items survived the restart.
-func (r *planner) checkItems(n *member, d *difference) (Step, error) {
-	expected := n.update.Items
+// checkItems checks whether the items survived the restart.
+func (p *planner) checkItems(m *member, d *difference) (Step, error) {
+	expected := m.update.Items
 	switch {
-	case n.agent == nil:
-		return r.waitFor(n, fmt.Sprintf("the agent of %s has yet to tell how memcached started", n.name())), nil
-	case n.agent.Process == n.update.Process:
-		return r.waitFor(n, fmt.Sprintf("the agent of %s has yet to see that memcached started anew", n.name())), nil
-	case n.agent.Warm:
-		return r.finish(n, d, fmt.Sprintf("memcached in %s found its items again: it had %d, and has %d", n.name(), expected, n.agent.Items))
-	case len(r.outdated()) > 1:
-		return Step{Kind: Wait, Pod: n.pod, After: later, Stuck: true, Message: fmt.Sprintf(
-			"memcached in %[1]s started empty, although it should have kept its %[2]d items; the other nodes are left as they are. "+
-				"See why with kubectl logs %[1]s -c %[3]s; revert the spec, or go on with kubectl annotate pod %[1]s %[4]s-",
-			n.name(), expected, pod.MemcachedContainer, UpdateAnnotation)}, nil
+	case m.agent == nil:
+		return p.waitFor(m, fmt.Sprintf("the agent of %s has not reported yet how memcached started", m.name())), nil
+	case m.agent.Process == m.update.Process:
+		return p.waitFor(m, fmt.Sprintf("the agent of %s has not noticed the restart of memcached yet", m.name())), nil
+	case m.agent.Warm:
+		return p.finish(m, d, fmt.Sprintf("memcached in %s found its items again: it had %d, and has %d", m.name(), expected, m.agent.Items))
+	case len(p.outdated()) > 1:
+		return Step{Kind: Wait, Pod: m.pod, After: later, Stuck: true, Message: fmt.Sprintf(
+			"memcached in %[1]s started empty, although it should have kept its %[2]d items; the other pods are not updated. "+
+				"To find out why: kubectl logs %[1]s -c %[3]s. Revert the spec, or continue with: kubectl annotate pod %[1]s %[4]s-",
+			m.name(), expected, pod.MemcachedContainer, UpdateAnnotation)}, nil
 	}
-	return r.finish(n, d, fmt.Sprintf("memcached in %s started empty, although it should have kept its %d items", n.name(), expected))
-}
-
-// hasCacheMemory tells whether memcached has the memory for items that it should have.
-func (n *member) hasCacheMemory() bool {
-	return n.update.CacheMemory == 0 || n.agent != nil && n.agent.CacheMemory == n.update.CacheMemory
-}
-
-func (r *planner) awaitCacheMemory(n *member) Step {
-	if n.agent == nil {
-		return r.waitFor(n, fmt.Sprintf("the agent of %s cannot be reached to tell how much memory memcached takes", n.name()))
-	}
-	step := r.waitFor(n, fmt.Sprintf("memcached in %s has yet to take %dMi for items", n.name(), n.update.CacheMemory))
-	if problem := n.agent.Problem; problem != "" {
-		step.Message, step.Stuck = fmt.Sprintf("%s; its agent says: %s", step.Message, problem), true
-	}
-	return step
-}
-
-// waitFor waits for a pod that is on its way.
-func (r *planner) waitFor(n *member, why string) Step {
-	step := Step{Kind: Wait, Pod: n.pod, Message: why, After: soon}
-	if failure := n.failure(); failure != "" {
-		step.Message, step.Stuck = fmt.Sprintf("%s: %s", why, failure), true
-	}
-	if r.Now.Sub(n.update.Since) >= stuckAfter {
-		step.Message, step.Stuck = step.Message+", for more than ten minutes", true
-	}
-	return step
-}
-
-// resizing returns what a resize waits for, empty if it is done, and whether the machine refuses it.
-func (n *member) resizing() (why string, refused bool) {
-	pending := pods.Condition(n.pod, corev1.PodResizePending)
-	if pending != nil && pending.Status == corev1.ConditionTrue {
-		refused = pending.Reason == corev1.PodReasonInfeasible || pending.Reason == corev1.PodReasonDeferred
-		return fmt.Sprintf("%s cannot be resized (%s): %s", n.name(), pending.Reason, pending.Message), refused
-	}
-	if busy := pods.Condition(n.pod, corev1.PodResizeInProgress); busy != nil && busy.Status == corev1.ConditionTrue {
-		if busy.Reason == corev1.PodReasonError {
-			return fmt.Sprintf("%s is being resized, which fails: %s", n.name(), busy.Message), false
-		}
-		return n.name() + " is being resized", false
-	}
-	if limit := n.memoryLimit(); limit != 0 && limit != n.askedMemoryLimit() {
-		return fmt.Sprintf("the machine of %s has yet to resize it", n.name()), false
-	}
-	return "", false
+	return p.finish(m, d, fmt.Sprintf("memcached in %s started empty, although it should have kept its %d items", m.name(), expected))
 }

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,47 +14,100 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 )
 
-// member is a pod that is wanted.
+// member is a pod of the StatefulSet that is wanted.
 type member struct {
 	pod     *corev1.Pod
 	agent   *agentapi.State // Nil if the agent cannot be reached.
-	update  *updateState    // Nil if the pod is not on its way to a revision.
+	update  *updateState    // Nil if the pod is not being updated.
 	ordinal int32
 }
 
 func wantedPods(set *appsv1.StatefulSet) int32 { return ptr.Deref(set.Spec.Replicas, 1) }
 
-// members returns the pods that are wanted and stay, the one with the highest number first.
-func (s Input) members() []*member {
-	var nodes []*member
-	for i := range s.Pods {
-		pod := &s.Pods[i]
-		slot, numbered := pods.Ordinal(s.StatefulSet.Name, pod.Name)
-		if !numbered || slot >= wantedPods(s.StatefulSet) || pods.Ending(pod) {
+// members returns the wanted pods that do not terminate, the one with the highest ordinal first.
+func (i Input) members() []*member {
+	var members []*member
+	for at := range i.Pods {
+		pod := &i.Pods[at]
+		ordinal, found := pods.Ordinal(i.StatefulSet.Name, pod.Name)
+		if !found || ordinal >= wantedPods(i.StatefulSet) || pods.Ending(pod) {
 			continue
 		}
-		nodes = append(nodes, &member{pod: pod, ordinal: slot, agent: s.States[pod.Name], update: updateStateOf(pod)})
+		members = append(members, &member{pod: pod, ordinal: ordinal, agent: i.States[pod.Name], update: updateStateOf(pod)})
 	}
-	slices.SortFunc(nodes, func(a, b *member) int { return cmp.Compare(b.ordinal, a.ordinal) })
-	return nodes
+	slices.SortFunc(members, func(a, b *member) int { return cmp.Compare(b.ordinal, a.ordinal) })
+	return members
 }
 
-func (n *member) name() string     { return n.pod.Name }
-func (n *member) revision() string { return n.pod.Labels[appsv1.ControllerRevisionHashLabelKey] }
+func (m *member) name() string     { return m.pod.Name }
+func (m *member) revision() string { return m.pod.Labels[appsv1.ControllerRevisionHashLabelKey] }
+func (m *member) ready() bool      { return pods.Ready(m.pod) }
 
-// done tells whether the pod is of a revision, and not on its way to any.
-func (n *member) done(revision string) bool { return n.revision() == revision && n.update == nil }
+// upToDate reports whether the pod has a revision, and is not being updated to any.
+func (m *member) upToDate(revision string) bool { return m.revision() == revision && m.update == nil }
 
-// updatingTo tells whether the pod is being brought to a revision.
-func (n *member) updatingTo(revision string) bool {
-	return n.update != nil && n.update.Revision == revision
+// updatingTo reports whether the pod is being updated to a revision.
+func (m *member) updatingTo(revision string) bool {
+	return m.update != nil && m.update.Revision == revision
 }
 
-func (n *member) ready() bool { return pods.Ready(n.pod) }
+// givenRevision returns the revision that gave the pod its images, labels and annotations, empty if it is unknown.
+func (m *member) givenRevision() string {
+	switch {
+	case m.update == nil:
+		return m.revision()
+	case m.update.Patched:
+		return m.update.Revision
+	}
+	return m.update.Given
+}
 
-// container returns the status of a container or sidecar; its zero value if there is none.
-func (n *member) container(name string) corev1.ContainerStatus {
-	for _, status := range slices.Concat(n.pod.Status.ContainerStatuses, n.pod.Status.InitContainerStatuses) {
+// resourceRevisions returns the revisions one of which gave the pod its CPU and memory. The step that resizes a pod cannot note
+// that in the update state, so every revision that the pod was being updated to is one of them. An update state that cannot be
+// read has the empty revision, which does not exist.
+func (m *member) resourceRevisions() []string {
+	switch {
+	case m.update == nil:
+		return []string{m.revision()}
+	case slices.Contains(m.update.ResourcesOf, m.update.Revision):
+		return m.update.ResourcesOf
+	}
+	return append(slices.Clone(m.update.ResourcesOf), m.update.Revision)
+}
+
+// awaitedRestart returns a container that was asked to restart and still runs, empty if there is none. A container that has ended
+// is not waited for: its successor will have the image that the pod has then.
+func (m *member) awaitedRestart() string {
+	if m.update == nil {
+		return ""
+	}
+	for _, container := range slices.Sorted(maps.Keys(m.update.Restarts)) {
+		status := m.container(container)
+		if status.ContainerID == m.update.Restarts[container] && status.State.Running != nil {
+			return container
+		}
+	}
+	return ""
+}
+
+// unfinishedRestart returns a container that was asked to restart and has no successor yet, empty if there is none.
+func (m *member) unfinishedRestart() string {
+	for _, container := range slices.Sorted(maps.Keys(m.update.Restarts)) {
+		if m.container(container).ContainerID == m.update.Restarts[container] {
+			return container
+		}
+	}
+	return ""
+}
+
+// hasCacheMemory reports whether memcached has the memory for items that the update asks for.
+func (m *member) hasCacheMemory() bool {
+	return m.update.CacheMemory == 0 || m.agent != nil && m.agent.CacheMemory == m.update.CacheMemory
+}
+
+// container returns the status of a container or sidecar, the zero value if there is none.
+func (m *member) container(name string) corev1.ContainerStatus {
+	for _, status := range slices.Concat(m.pod.Status.ContainerStatuses, m.pod.Status.InitContainerStatuses) {
 		if status.Name == name {
 			return status
 		}
@@ -61,32 +115,33 @@ func (n *member) container(name string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// empty tells whether memcached has never had a container in the pod, so that there can be no item. A kubelet that cannot read
-// the state of one calls it waiting, but it has an ID.
-func (n *member) empty() bool {
-	memcached := n.container(pod.MemcachedContainer)
-	return !n.ready() && memcached.ContainerID == "" && memcached.RestartCount == 0 && memcached.LastTerminationState.Terminated == nil
+// empty reports whether memcached has never had a container in the pod, so that there can be no items. If the kubelet cannot read
+// the state of a container, it reports the container as waiting, but with its ID.
+func (m *member) empty() bool {
+	memcached := m.container(pod.MemcachedContainer)
+	return !m.ready() && memcached.ContainerID == "" && memcached.RestartCount == 0 && memcached.LastTerminationState.Terminated == nil
 }
 
-// memoryLimit returns what the kubelet says is memcached's memory limit, in bytes; 0 if it does not say it.
-func (n *member) memoryLimit() int64 {
-	memcached := n.container(pod.MemcachedContainer)
+// memoryLimit returns memcached's memory limit as the kubelet reports it, in bytes; 0 if the kubelet does not.
+func (m *member) memoryLimit() int64 {
+	memcached := m.container(pod.MemcachedContainer)
 	if memcached.State.Running == nil || memcached.Resources == nil {
 		return 0
 	}
 	return memcached.Resources.Limits.Memory().Value()
 }
 
-// askedMemoryLimit returns the memory limit of memcached in the pod's spec, in bytes.
-func (n *member) askedMemoryLimit() int64 {
-	memcached := pods.Container(n.pod.Spec.Containers, pod.MemcachedContainer)
+// specMemoryLimit returns memcached's memory limit in the spec of the pod, in bytes.
+func (m *member) specMemoryLimit() int64 {
+	memcached := pods.Container(m.pod.Spec.Containers, pod.MemcachedContainer)
 	if memcached == nil {
 		return 0
 	}
 	return memcached.Resources.Limits.Memory().Value()
 }
 
-// observed tells whether the status of the pod speaks of its newest spec, as far as the cluster tells that at all.
-func (n *member) observed() bool {
-	return n.pod.Status.ObservedGeneration == 0 || n.pod.Status.ObservedGeneration >= n.pod.Generation
+// observed reports whether the status of the pod belongs to its newest spec. Clusters that do not report that always count as up
+// to date.
+func (m *member) observed() bool {
+	return m.pod.Status.ObservedGeneration == 0 || m.pod.Status.ObservedGeneration >= m.pod.Generation
 }

@@ -10,82 +10,79 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/example/memcached-operator/operator/memcached/update/diff"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
 func TestNothingToDo(t *testing.T) {
-	w := newWorld(t, 3, warm())
-	expect(t, w.next(), rollout.None, -1, "")
-	w.unready(1, time.Hour)
-	expect(t, w.next(), rollout.None, -1, "")
-	w.set.Generation++
-	expect(t, w.next(), rollout.Wait, -1, "Kubernetes has yet to act")
-	w.set.Spec.Replicas = ptr.To[int32](0)
-	w.seeTemplate()
-	expect(t, w.next(), rollout.None, -1, "")
+	c := newCluster(t, 3, withWarmRestart())
+	expect(t, c.next(), rollout.None, -1, "")
+	c.unready(1, time.Hour)
+	expect(t, c.next(), rollout.None, -1, "")
+	c.set.Generation++
+	expect(t, c.next(), rollout.Wait, -1, "Kubernetes has yet to act")
+	c.set.Spec.Replicas = ptr.To[int32](0)
+	c.seeTemplate()
+	expect(t, c.next(), rollout.None, -1, "")
 }
 
 // A pod that is missing is waited for although all others are of the template: nothing that is watched may tell of it.
 func TestAMissingPodIsWaitedFor(t *testing.T) {
-	w := newWorld(t, 3, warm())
+	c := newCluster(t, 3, withWarmRestart())
 	for _, step := range []struct {
 		stopsFor time.Duration
 		why      string
 		stuck    bool
 	}{
-		{0, "cache-1 is not there yet", false},
-		{10*time.Minute - time.Second, "cache-1 is not there yet", false},
-		{10 * time.Minute, "cache-1 has been stopping for more than ten minutes", true},
+		{0, "cache-1 does not exist yet", false},
+		{10*time.Minute - time.Second, "cache-1 does not exist yet", false},
+		{10 * time.Minute, "cache-1 has been terminating for more than ten minutes", true},
 	} {
-		w.pod(1).DeletionTimestamp = &metav1.Time{Time: w.now.Add(-step.stopsFor)}
-		got := w.next()
+		c.pod(1).DeletionTimestamp = &metav1.Time{Time: c.now.Add(-step.stopsFor)}
+		got := c.next()
 		expect(t, got, rollout.Wait, -1, step.why)
 		if got.Stuck != step.stuck {
 			t.Errorf("after %s, it is %t that it is stuck", step.stopsFor, got.Stuck)
 		}
 	}
-	delete(w.pods, "cache-1")
-	if step := w.next(); step.Stuck {
+	delete(c.pods, "cache-1")
+	if step := c.next(); step.Stuck {
 		t.Errorf("the step is %+v", step)
 	}
-	expect(t, w.next(), rollout.Wait, -1, "cache-1 is not there yet")
-	w.settle(10)
-	expect(t, w.next(), rollout.None, -1, "")
+	expect(t, c.next(), rollout.Wait, -1, "cache-1 does not exist yet")
+	c.settle(10)
+	expect(t, c.next(), rollout.None, -1, "")
 }
 
 // What differs in bytes alone is not a change, but the pods have to count as updated.
 func TestATemplateThatIsTheSameInOtherWords(t *testing.T) {
-	w := newWorld(t, 2, warm())
-	before := w.uids()
-	w.want(warm().with(func(s *shape) { s.annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "now"} }))
-	if steps := kinds(w.run(5)); steps != "Patch 1, Patch 0" || w.uids() != before {
+	c := newCluster(t, 2, withWarmRestart())
+	before := c.uids()
+	c.want(withWarmRestart().with(func(s *templateOptions) {
+		s.annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "now"}
+	}))
+	if steps := summarise(c.run(5)); steps != "Patch 1, Patch 0" || c.uids() != before {
 		t.Errorf("made the steps %s", steps)
 	}
-	w.expectDone()
+	c.expectDone()
 }
 
 func TestLabelsAndAnnotations(t *testing.T) {
-	w := newWorld(t, 3, warm().with(func(s *shape) {
+	c := newCluster(t, 3, withWarmRestart().with(func(s *templateOptions) {
 		s.labels, s.annotations = map[string]string{"team": "a", "old": "yes"}, map[string]string{"note": "1", "stale": "yes"}
 	}))
-	for slot := range 3 {
-		w.pod(slot).Labels["foreign"], w.pod(slot).Annotations["foreign"] = "kept", "kept"
+	for ordinal := range 3 {
+		c.pod(ordinal).Labels["foreign"], c.pod(ordinal).Annotations["foreign"] = "kept", "kept"
 	}
-	w.want(warm().with(func(s *shape) {
+	c.want(withWarmRestart().with(func(s *templateOptions) {
 		s.labels, s.annotations = map[string]string{"team": "b"}, map[string]string{"note": "2"}
 	}))
-	step := w.next()
-	expect(t, step, rollout.Patch, 2, "annotations (Live), labels (Live)")
-	if step.Class != diff.Live {
-		t.Errorf("the class is %s", step.Class)
-	}
-	if steps := kinds(w.run(10)); steps != "Patch 2, Patch 1, Patch 0" {
+	expect(t, c.next(), rollout.Patch, 2, "annotations (Live), labels (Live)")
+	if steps := summarise(c.run(10)); steps != "Patch 2, Patch 1, Patch 0" {
 		t.Errorf("made the steps %s", steps)
 	}
-	w.expectDone()
-	for slot := range 3 {
-		pod := w.pod(slot)
+	c.expectDone()
+	for ordinal := range 3 {
+		pod := c.pod(ordinal)
 		_, old := pod.Labels["old"]
 		_, stale := pod.Annotations["stale"]
 		if old || stale || pod.Labels["team"] != "b" || pod.Annotations["note"] != "2" ||
@@ -99,45 +96,41 @@ func TestLabelsAndAnnotations(t *testing.T) {
 }
 
 func TestAWarmUpgradeKeepsTheItems(t *testing.T) {
-	w := newWorld(t, 3, warm())
-	before, items := w.uids(), w.machine(0).items
-	w.want(warm().with(func(s *shape) { s.version = "1.6.45" }))
-	step := w.next()
-	expect(t, step, rollout.Patch, 2, "image 1.6.18 -> 1.6.45 (Warm)")
-	if step.Class != diff.Warm {
-		t.Errorf("the class is %s", step.Class)
-	}
-	steps := w.run(60)
-	if got := kinds(steps); got != "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0" {
+	c := newCluster(t, 3, withWarmRestart())
+	before, items := c.uids(), c.simulatedPod(0).items
+	c.want(withWarmRestart().with(func(s *templateOptions) { s.version = "1.6.45" }))
+	expect(t, c.next(), rollout.Patch, 2, "image 1.6.18 -> 1.6.45 (Warm)")
+	steps := c.run(60)
+	if got := summarise(steps); got != "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0" {
 		t.Errorf("made the steps %s", got)
 	}
 	expect(t, steps[1], rollout.Patch, 2, "found its items again")
-	w.expectDone()
-	if w.uids() != before || w.machine(0).items < items || w.machine(1).items < items || w.machine(2).items < items {
-		t.Errorf("items or pods were lost: %s is %s", before, w.uids())
+	c.expectDone()
+	if c.uids() != before || c.simulatedPod(0).items < items || c.simulatedPod(1).items < items || c.simulatedPod(2).items < items {
+		t.Errorf("items or pods were lost: %s is %s", before, c.uids())
 	}
 }
 
 func TestAColdChangeReplacesOnePodAfterAnother(t *testing.T) {
-	w := newWorld(t, 3, normalised())
-	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
-	step := w.next()
-	expect(t, step, rollout.Replace, 2, "cache-2 is replaced, and starts empty: arguments.maxConnections (Cold)")
+	c := newCluster(t, 3, withoutWarmRestart())
+	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	step := c.next()
+	expect(t, step, rollout.Replace, 2, "cache-2 is replaced and starts empty: arguments.maxConnections (Cold)")
 	if step.Unready {
 		t.Error("a budget is not asked, although the pod is ready")
 	}
-	w.make(step)
-	expect(t, w.next(), rollout.Wait, -1, "cache-2 is not there yet")
-	w.turn(func() bool { return true })
-	expect(t, w.next(), rollout.Wait, -1, "cache-2 is not there yet")
-	w.turn(func() bool { return true })
-	expect(t, w.next(), rollout.Wait, 2, "cache-2 is not ready yet")
-	w.settle(10)
-	expect(t, w.next(), rollout.Replace, 1, "")
-	if got := kinds(w.run(30)); got != "Replace 1, Replace 0" {
+	c.make(step)
+	expect(t, c.next(), rollout.Wait, -1, "cache-2 does not exist yet")
+	c.tick(func() bool { return true })
+	expect(t, c.next(), rollout.Wait, -1, "cache-2 does not exist yet")
+	c.tick(func() bool { return true })
+	expect(t, c.next(), rollout.Wait, 2, "cache-2 is not ready yet")
+	c.settle(10)
+	expect(t, c.next(), rollout.Replace, 1, "")
+	if got := summarise(c.run(30)); got != "Replace 1, Replace 0" {
 		t.Errorf("made the steps %s", got)
 	}
-	w.expectDone()
+	c.expectDone()
 }
 
 // With the class of a change goes its order: growing, the limit comes first; shrinking, the items do.
@@ -151,24 +144,24 @@ func TestLiveMemory(t *testing.T) {
 		{"shrink", 256, 64, "Patch 1, Resize 1, Patch 1, Patch 0, Resize 0, Patch 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, 2, normalised().with(func(s *shape) { s.memory = test.from }))
-			before, items := w.uids(), w.machine(0).items
-			w.want(normalised().with(func(s *shape) { s.memory = test.to }))
-			expect(t, w.next(), rollout.Patch, 1, "cache-1 is changed in place: arguments.cacheMemory (Live), resources.limits.memory (Live), resources.requests.memory (Live)")
+			c := newCluster(t, 2, withoutWarmRestart().with(func(s *templateOptions) { s.memory = test.from }))
+			before, items := c.uids(), c.simulatedPod(0).items
+			c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = test.to }))
+			expect(t, c.next(), rollout.Patch, 1, "cache-1 is changed in place: arguments.cacheMemory (Live), resources.limits.memory (Live), resources.requests.memory (Live)")
 			var steps []rollout.Step
 			for range 60 {
-				steps = append(steps, w.run(1)...)
-				for slot := range 2 {
-					if m := w.machine(slot); m.allocated+32 > m.limit {
+				steps = append(steps, c.run(1)...)
+				for ordinal := range 2 {
+					if m := c.simulatedPod(ordinal); m.allocated+32 > m.limit {
 						t.Fatalf("%dMi for items in a pod with %dMi", m.allocated, m.limit)
 					}
 				}
 			}
-			if got := kinds(steps); got != test.steps {
+			if got := summarise(steps); got != test.steps {
 				t.Errorf("made the steps %s", got)
 			}
-			w.expectDone()
-			if w.uids() != before || w.machine(0).items < items {
+			c.expectDone()
+			if c.uids() != before || c.simulatedPod(0).items < items {
 				t.Error("items were lost")
 			}
 		})
@@ -176,119 +169,119 @@ func TestLiveMemory(t *testing.T) {
 }
 
 func TestWithoutResizeMemoryIsCold(t *testing.T) {
-	w := newWorld(t, 2, normalised())
-	w.resize = false
-	w.want(normalised().with(func(s *shape) { s.memory = 256 }))
-	expect(t, w.next(), rollout.Replace, 1, "resources.limits.memory (Cold)")
-	w.run(30)
-	w.expectDone()
+	c := newCluster(t, 2, withoutWarmRestart())
+	c.resize = false
+	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = 256 }))
+	expect(t, c.next(), rollout.Replace, 1, "resources.limits.memory (Cold)")
+	c.run(30)
+	c.expectDone()
 }
 
 func TestTheAgentAloneIsRestarted(t *testing.T) {
-	w := newWorld(t, 2, normalised())
-	before, process := w.uids(), w.machine(1).process
-	w.want(normalised().with(func(s *shape) { s.agent = "agent:2" }))
-	expect(t, w.next(), rollout.Patch, 1, "agentImage (Live)")
-	if got := kinds(w.run(40)); got != "Patch 1, Patch 1, Patch 0, Patch 0" {
+	c := newCluster(t, 2, withoutWarmRestart())
+	before, process := c.uids(), c.simulatedPod(1).process
+	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.agent = "agent:2" }))
+	expect(t, c.next(), rollout.Patch, 1, "agentImage (Live)")
+	if got := summarise(c.run(40)); got != "Patch 1, Patch 1, Patch 0, Patch 0" {
 		t.Errorf("made the steps %s", got)
 	}
-	w.expectDone()
-	if w.uids() != before || w.machine(1).process != process {
+	c.expectDone()
+	if c.uids() != before || c.simulatedPod(1).process != process {
 		t.Error("memcached was restarted")
 	}
 }
 
 func TestAResizeThatIsRefusedStopsAndCanBeReverted(t *testing.T) {
 	for _, reason := range []string{corev1.PodReasonInfeasible, corev1.PodReasonDeferred} {
-		w := newWorld(t, 2, normalised())
-		before := w.uids()
-		w.machine(1).refuses = reason
-		w.want(normalised().with(func(s *shape) { s.memory = 4096 }))
-		if got := kinds(w.run(20)); got != "Patch 1, Resize 1" {
+		c := newCluster(t, 2, withoutWarmRestart())
+		before := c.uids()
+		c.simulatedPod(1).refusesResize = reason
+		c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = 4096 }))
+		if got := summarise(c.run(20)); got != "Patch 1, Resize 1" {
 			t.Errorf("made the steps %s", got)
 		}
-		step := w.next()
+		step := c.next()
 		expect(t, step, rollout.Wait, 1, "cache-1 cannot be resized ("+reason+"): no room")
 		if !step.Stuck {
 			t.Error("it is not stuck")
 		}
-		w.want(normalised())
-		w.run(20)
-		w.expectDone()
-		if w.uids() != before {
+		c.want(withoutWarmRestart())
+		c.run(20)
+		c.expectDone()
+		if c.uids() != before {
 			t.Error("a pod was replaced")
 		}
 	}
 }
 
 func TestPodsThatAreNotWantedOrLeaveAreNotTouched(t *testing.T) {
-	w := newWorld(t, 3, normalised())
-	w.want(normalised().with(func(s *shape) { s.connections = 2048 }))
-	w.set.Spec.Replicas = ptr.To[int32](2)
-	expect(t, w.next(), rollout.Replace, 1, "")
-	w.pod(2).DeletionTimestamp = &metav1.Time{Time: w.now}
-	expect(t, w.next(), rollout.Replace, 1, "")
+	c := newCluster(t, 3, withoutWarmRestart())
+	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	c.set.Spec.Replicas = ptr.To[int32](2)
+	expect(t, c.next(), rollout.Replace, 1, "")
+	c.pod(2).DeletionTimestamp = &metav1.Time{Time: c.now}
+	expect(t, c.next(), rollout.Replace, 1, "")
 
-	w.pod(1).DeletionTimestamp = &metav1.Time{Time: w.now}
-	expect(t, w.next(), rollout.Wait, -1, "cache-1 is not there yet")
-	delete(w.pods, "cache-1")
-	expect(t, w.next(), rollout.Wait, -1, "cache-1 is not there yet")
-	w.pods["cache-x"] = w.pod(0).DeepCopy()
-	w.pods["cache-x"].Name = "cache-x"
-	expect(t, w.next(), rollout.Wait, -1, "cache-1 is not there yet")
+	c.pod(1).DeletionTimestamp = &metav1.Time{Time: c.now}
+	expect(t, c.next(), rollout.Wait, -1, "cache-1 does not exist yet")
+	delete(c.pods, "cache-1")
+	expect(t, c.next(), rollout.Wait, -1, "cache-1 does not exist yet")
+	c.pods["cache-x"] = c.pod(0).DeepCopy()
+	c.pods["cache-x"].Name = "cache-x"
+	expect(t, c.next(), rollout.Wait, -1, "cache-1 does not exist yet")
 }
 
 func TestAPodOfAnUnknownRevision(t *testing.T) {
-	w := newWorld(t, 2, warm())
-	w.pod(0).Labels[appsv1.ControllerRevisionHashLabelKey] = "cache-lost"
-	before := w.uids()
-	step := w.next()
-	expect(t, step, rollout.Wait, 0, `cache-0 cannot be compared with the template: its ControllerRevision "cache-lost" does not exist. Delete it`)
+	c := newCluster(t, 2, withWarmRestart())
+	c.pod(0).Labels[appsv1.ControllerRevisionHashLabelKey] = "cache-lost"
+	before := c.uids()
+	step := c.next()
+	expect(t, step, rollout.Wait, 0, `cache-0 cannot be compared with the template: its ControllerRevision "cache-lost" does not exist. Delete the pod to have it created again`)
 	if !step.Stuck {
 		t.Error("it is not stuck")
 	}
-	w.run(30)
-	if w.uids() != before {
+	c.run(30)
+	if c.uids() != before {
 		t.Error("a pod with items was replaced")
 	}
-	w.unready(0, time.Hour)
-	expect(t, w.next(), rollout.Replace, 0, "serves nobody")
+	c.unready(0, time.Hour)
+	expect(t, c.next(), rollout.Replace, 0, "serves no clients")
 }
 
 // What somebody does to a pod that is done is their affair; otherwise two would fight for ever.
 func TestAPodThatIsDoneStaysAsItIs(t *testing.T) {
-	w := newWorld(t, 2, warm())
-	w.pod(0).Spec.Containers[0].Image = "mirror/memcached:1.6.18"
-	w.pod(0).Labels["app"] = "other"
-	expect(t, w.next(), rollout.None, -1, "")
+	c := newCluster(t, 2, withWarmRestart())
+	c.pod(0).Spec.Containers[0].Image = "mirror/memcached:1.6.18"
+	c.pod(0).Labels["app"] = "other"
+	expect(t, c.next(), rollout.None, -1, "")
 }
 
 func TestATemplateThatCannotBeRead(t *testing.T) {
-	w := newWorld(t, 2, normalised())
-	w.want(warm())
-	w.set.Spec.Template.Spec.Containers[0].Args = []string{"-m"}
-	if step, err := rollout.Next(w.situation()); err == nil ||
+	c := newCluster(t, 2, withoutWarmRestart())
+	c.want(withWarmRestart())
+	c.set.Spec.Template.Spec.Containers[0].Args = []string{"-m"}
+	if step, err := rollout.Next(c.input()); err == nil ||
 		err.Error() != "the pod template of StatefulSet default/cache: memcached's argument -m: it has no value" {
 		t.Errorf("got %+v and %v", step, err)
 	}
 }
 
 func TestProgress(t *testing.T) {
-	w := newWorld(t, 3, warm())
-	w.want(warm().with(func(s *shape) { s.version = "1.6.45" }))
+	c := newCluster(t, 3, withWarmRestart())
+	c.want(withWarmRestart().with(func(s *templateOptions) { s.version = "1.6.45" }))
 	progress := func() string {
-		step := w.next()
-		return fmt.Sprintf("%+v", w.situation().Progress(step))
+		step := c.next()
+		return fmt.Sprintf("%+v", c.input().Progress(step))
 	}
-	if got := progress(); got != "{Updated:0 Pod:cache-2 Why:cache-2 is changed in place: image 1.6.18 -> 1.6.45 (Warm) Stuck:false}" {
+	if got := progress(); got != "{Updated:0 Pod:cache-2 Message:cache-2 is changed in place: image 1.6.18 -> 1.6.45 (Warm) Stuck:false}" {
 		t.Error(got)
 	}
-	w.run(1)
-	if got := progress(); got != "{Updated:0 Pod:cache-2 Why:memcached in cache-2 restarts Stuck:false}" {
+	c.run(1)
+	if got := progress(); got != "{Updated:0 Pod:cache-2 Message:memcached in cache-2 is restarting Stuck:false}" {
 		t.Error(got)
 	}
-	w.run(60)
-	if got := progress(); got != "{Updated:3 Pod: Why: Stuck:false}" {
+	c.run(60)
+	if got := progress(); got != "{Updated:3 Pod: Message: Stuck:false}" {
 		t.Error(got)
 	}
 }

@@ -3,6 +3,7 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -10,24 +11,24 @@ import (
 
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
-	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
-// edit is what to change of a pod. Labels and annotations without a value are removed.
+// edit is a change of a pod. Labels and annotations with the value nil are removed.
 type edit struct {
 	labels, annotations        map[string]*string
-	containers, initContainers []partOfContainer
+	containers, initContainers []containerPatch
 }
 
-// partOfContainer is what can be changed of a container.
-type partOfContainer struct {
+// containerPatch is the part of a container that can be changed.
+type containerPatch struct {
 	Name      string                       `json:"name"`
 	Image     string                       `json:"image,omitempty"`
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 }
 
-// partOfPod is a strategic merge patch of a pod. The UID and the version keep it from another pod than the one that was seen.
-type partOfPod struct {
+// podPatch is a strategic merge patch of a pod. The UID and the resource version make sure that it applies only to the pod as it
+// was observed.
+type podPatch struct {
 	Metadata struct {
 		UID             types.UID          `json:"uid"`
 		ResourceVersion string             `json:"resourceVersion"`
@@ -35,26 +36,26 @@ type partOfPod struct {
 		Annotations     map[string]*string `json:"annotations,omitempty"`
 	} `json:"metadata"`
 	Spec struct {
-		Containers     []partOfContainer `json:"containers,omitempty"`
-		InitContainers []partOfContainer `json:"initContainers,omitempty"`
+		Containers     []containerPatch `json:"containers,omitempty"`
+		InitContainers []containerPatch `json:"initContainers,omitempty"`
 	} `json:"spec,omitzero"`
 }
 
-// edit returns the images, labels and annotations that the pod has to get.
-func (r *planner) edit(d *difference) edit {
+// edit returns the images, labels and annotations to change on the pod.
+func (p *planner) edit(d *difference) edit {
 	return edit{
-		labels:         replacing(d.now.Labels, r.template.Labels, r.labels),
-		annotations:    replacing(d.now.Annotations, r.template.Annotations, r.annotations),
-		containers:     imagesOf(d.now.Spec.Containers, r.template.Spec.Containers),
-		initContainers: imagesOf(d.now.Spec.InitContainers, r.template.Spec.InitContainers),
+		labels:         entriesToChange(d.template.Labels, p.template.Labels, p.labels),
+		annotations:    entriesToChange(d.template.Annotations, p.template.Annotations, p.annotations),
+		containers:     imagesToChange(d.template.Spec.Containers, p.template.Spec.Containers),
+		initContainers: imagesToChange(d.template.Spec.InitContainers, p.template.Spec.InitContainers),
 	}
 }
 
-// replacing returns what makes the entries with certain keys those that are wanted.
-func replacing(now, wanted map[string]string, keys map[string]bool) map[string]*string {
+// entriesToChange returns the changes that bring the entries with certain keys to the wanted values.
+func entriesToChange(given, wanted map[string]string, keys map[string]bool) map[string]*string {
 	edits := map[string]*string{}
 	for key := range keys {
-		value, has := now[key]
+		value, has := given[key]
 		switch text, wants := wanted[key]; {
 		case wants && (!has || value != text):
 			edits[key] = &text
@@ -65,54 +66,63 @@ func replacing(now, wanted map[string]string, keys map[string]bool) map[string]*
 	return edits
 }
 
-// imagesOf returns the containers that have another image than wanted, with the one that they have to get.
-func imagesOf(now, wanted []corev1.Container) []partOfContainer {
-	var parts []partOfContainer
-	for i := range now {
-		if container := pods.Container(wanted, now[i].Name); container != nil && container.Image != now[i].Image {
-			parts = append(parts, partOfContainer{Name: container.Name, Image: container.Image})
+// imagesToChange returns the containers whose image is not the wanted one, with the wanted image.
+func imagesToChange(given, wanted []corev1.Container) []containerPatch {
+	var patches []containerPatch
+	for i := range given {
+		if container := pods.Container(wanted, given[i].Name); container != nil && container.Image != given[i].Image {
+			patches = append(patches, containerPatch{Name: container.Name, Image: container.Image})
 		}
 	}
-	return parts
+	return patches
 }
 
-// finish ends a change in place: the pod is of the revision that is wanted.
-func (r *planner) finish(n *member, d *difference, why string) (Step, error) {
-	e := r.edit(d)
-	e.containers, e.initContainers = nil, nil // Nothing is restarted any more.
-	e.labels[appsv1.ControllerRevisionHashLabelKey] = &r.revision
-	if n.update != nil {
+// restarts returns the IDs of the containers that a patch is going to restart, by their names.
+func (p *planner) restarts(m *member, d *difference) map[string]string {
+	restarts, e := map[string]string{}, p.edit(d)
+	for _, container := range slices.Concat(e.containers, e.initContainers) {
+		restarts[container.Name] = m.container(container.Name).ContainerID
+	}
+	return restarts
+}
+
+// finish returns the step that ends an update in place: the pod gets the label with the wanted revision.
+func (p *planner) finish(m *member, d *difference, message string) (Step, error) {
+	e := p.edit(d)
+	e.containers, e.initContainers = nil, nil // Nothing restarts any more.
+	e.labels[appsv1.ControllerRevisionHashLabelKey] = &p.revision
+	if m.update != nil {
 		e.annotations[UpdateAnnotation] = nil
 	}
-	return r.patched(n, d.class, why, e)
+	return p.patchStep(m, message, e)
 }
 
-// patched returns the step that makes an edit.
-func (r *planner) patched(n *member, class diff.Class, why string, e edit) (Step, error) {
-	content, err := e.content(n.pod)
-	return Step{Kind: Patch, Pod: n.pod, Class: class, Message: why, After: soon, Patch: content}, err
+// patchStep returns the step that makes an edit.
+func (p *planner) patchStep(m *member, message string, e edit) (Step, error) {
+	patch, err := e.patch(m.pod)
+	return Step{Kind: Patch, Pod: m.pod, Message: message, After: soon, Patch: patch}, err
 }
 
-// resize returns the step that gives memcached the CPU and memory in which it differs.
-func (r *planner) resize(n *member, d *difference) (Step, error) {
-	wanted, now := r.memcached(), pods.Container(d.now.Spec.Containers, pod.MemcachedContainer)
+// resize returns the step that changes the CPU and memory of memcached.
+func (p *planner) resize(m *member, d *difference) (Step, error) {
+	wanted, given := p.memcached(), pods.Container(d.template.Spec.Containers, pod.MemcachedContainer)
 	resources := &corev1.ResourceRequirements{}
 	for _, q := range quantities {
-		if !q.same(&now.Resources, &wanted.Resources) {
+		if !q.same(&given.Resources, &wanted.Resources) {
 			q.set(resources, &wanted.Resources)
 		}
 	}
-	content, err := edit{containers: []partOfContainer{{Name: pod.MemcachedContainer, Resources: resources}}}.content(n.pod)
-	return Step{Kind: Resize, Pod: n.pod, Class: d.class, After: soon, Patch: content,
-		Message: fmt.Sprintf("%s is resized: %s", n.name(), d.text())}, err
+	patch, err := edit{containers: []containerPatch{{Name: pod.MemcachedContainer, Resources: resources}}}.patch(m.pod)
+	return Step{Kind: Resize, Pod: m.pod, After: soon, Patch: patch, Message: fmt.Sprintf("%s is resized: %s", m.name(), d.text())}, err
 }
 
-func (e edit) content(pod *corev1.Pod) ([]byte, error) {
-	var part partOfPod
-	part.Metadata.UID, part.Metadata.ResourceVersion = pod.UID, pod.ResourceVersion
-	part.Metadata.Labels, part.Metadata.Annotations = e.labels, e.annotations
-	part.Spec.Containers, part.Spec.InitContainers = e.containers, e.initContainers
-	content, err := json.Marshal(part)
+// patch returns the edit as a patch of a pod.
+func (e edit) patch(pod *corev1.Pod) ([]byte, error) {
+	var patch podPatch
+	patch.Metadata.UID, patch.Metadata.ResourceVersion = pod.UID, pod.ResourceVersion
+	patch.Metadata.Labels, patch.Metadata.Annotations = e.labels, e.annotations
+	patch.Spec.Containers, patch.Spec.InitContainers = e.containers, e.initContainers
+	content, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encode the patch of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}

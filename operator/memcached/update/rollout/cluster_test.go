@@ -29,10 +29,10 @@ const (
 )
 
 // morning is when every test begins.
-var morning = time.Date(2026, 5, 4, 8, 0, 0, 0, time.UTC)
+var startTime = time.Date(2026, 5, 4, 8, 0, 0, 0, time.UTC)
 
 // shape is what a pod template is made from.
-type shape struct {
+type templateOptions struct {
 	version     string // Of memcached; "bad" cannot be pulled.
 	agent       string // Image of the agent.
 	memory      int64  // For items, in MiB.
@@ -44,24 +44,24 @@ type shape struct {
 }
 
 // normalised keeps no items over a restart, warm does.
-func normalised() shape {
-	return shape{version: "1.6.18", agent: "agent:1", memory: 64, spare: 64, connections: 1024}
+func withoutWarmRestart() templateOptions {
+	return templateOptions{version: "1.6.18", agent: "agent:1", memory: 64, spare: 64, connections: 1024}
 }
 
-func warm() shape {
-	s := normalised()
+func withWarmRestart() templateOptions {
+	s := withoutWarmRestart()
 	s.warm = true
 	return s
 }
 
 // with returns a changed copy.
-func (s shape) with(edit func(*shape)) shape {
+func (s templateOptions) with(edit func(*templateOptions)) templateOptions {
 	s.labels, s.annotations = maps.Clone(s.labels), maps.Clone(s.annotations)
 	edit(&s)
 	return s
 }
 
-func (s shape) template() corev1.PodTemplateSpec {
+func (s templateOptions) template() corev1.PodTemplateSpec {
 	arguments := []string{"-m", fmt.Sprint(s.memory), "-c", strconv.Itoa(s.connections)}
 	annotations := maps.Clone(s.annotations)
 	if annotations == nil {
@@ -101,106 +101,106 @@ func version(of string) string {
 }
 
 // world is a StatefulSet, its pods, and what plays the cluster.
-type world struct {
-	t         *testing.T
-	set       *appsv1.StatefulSet
-	revisions map[string]*appsv1.ControllerRevision
-	pods      map[string]*corev1.Pod
-	machines  map[string]*machine // By the name of the pod.
-	gate      *rollout.Gate
-	resize    bool
-	webhook   func(pod *corev1.Pod, update bool) // Changes pods that are made, or updated.
-	crippled  string                             // An image of the agent whose probe fails.
-	now       time.Time
-	counter   int64
+type cluster struct {
+	t                *testing.T
+	set              *appsv1.StatefulSet
+	revisions        map[string]*appsv1.ControllerRevision
+	pods             map[string]*corev1.Pod
+	simulated        map[string]*simulatedPod // By the name of the pod.
+	gate             *rollout.Gate
+	resize           bool
+	webhook          func(pod *corev1.Pod, update bool) // Changes pods that are made, or updated.
+	brokenAgentImage string                             // An image of the agent whose probe fails.
+	now              time.Time
+	counter          int64
 }
 
 // newWorld returns a StatefulSet with that many pods, all ready and of the template.
-func newWorld(t *testing.T, size int32, s shape) *world {
-	return newWorldWith(t, size, s, func(*corev1.Pod, bool) {})
+func newCluster(t *testing.T, size int32, s templateOptions) *cluster {
+	return newClusterWithWebhook(t, size, s, func(*corev1.Pod, bool) {})
 }
 
-func newWorldWith(t *testing.T, size int32, s shape, webhook func(*corev1.Pod, bool)) *world {
-	w := &world{
+func newClusterWithWebhook(t *testing.T, size int32, s templateOptions, webhook func(*corev1.Pod, bool)) *cluster {
+	c := &cluster{
 		webhook: webhook,
-		t:       t, revisions: map[string]*appsv1.ControllerRevision{}, pods: map[string]*corev1.Pod{}, machines: map[string]*machine{},
-		resize: true, now: morning,
+		t:       t, revisions: map[string]*appsv1.ControllerRevision{}, pods: map[string]*corev1.Pod{}, simulated: map[string]*simulatedPod{},
+		resize: true, now: startTime,
 		set: &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: "set"},
 			Spec:       appsv1.StatefulSetSpec{Replicas: ptr.To(size)},
 		},
 	}
-	w.want(s)
-	w.settle(20)
-	return w
+	c.want(s)
+	c.settle(20)
+	return c
 }
 
 // want changes the template, and lets the StatefulSet controller see it.
-func (w *world) want(s shape) {
-	w.set.Spec.Template = s.template()
-	w.set.Generation++
-	w.seeTemplate()
+func (c *cluster) want(s templateOptions) {
+	c.set.Spec.Template = s.template()
+	c.set.Generation++
+	c.seeTemplate()
 }
 
-func (w *world) seeTemplate() {
-	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"template": w.set.Spec.Template}})
+func (c *cluster) seeTemplate() {
+	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"template": c.set.Spec.Template}})
 	if err != nil {
-		w.t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	hash := fnv.New32a()
 	_, _ = hash.Write(raw)
 	revision := fmt.Sprintf("%s-%x", name, hash.Sum32())
-	w.revisions[revision] = &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: revision}, Data: runtime.RawExtension{Raw: raw}}
-	w.set.Status.UpdateRevision, w.set.Status.ObservedGeneration = revision, w.set.Generation
+	c.revisions[revision] = &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: revision}, Data: runtime.RawExtension{Raw: raw}}
+	c.set.Status.UpdateRevision, c.set.Status.ObservedGeneration = revision, c.set.Generation
 }
 
 // situation returns what the operator sees, as copies.
-func (w *world) situation() rollout.Input {
+func (c *cluster) input() rollout.Input {
 	s := rollout.Input{
-		StatefulSet: w.set.DeepCopy(), States: map[string]*agentapi.State{}, Version: version, Gate: w.gate, Now: w.now,
+		StatefulSet: c.set.DeepCopy(), States: map[string]*agentapi.State{}, Version: version, Gate: c.gate, Now: c.now,
 	}
-	s.Features.Resize, s.Features.Shrink = w.resize, w.resize
-	for _, revision := range w.revisions {
+	s.Features.Resize, s.Features.Shrink = c.resize, c.resize
+	for _, revision := range c.revisions {
 		s.Revisions = append(s.Revisions, *revision.DeepCopy())
 	}
-	for name, pod := range w.pods {
+	for name, pod := range c.pods {
 		s.Pods = append(s.Pods, *pod.DeepCopy())
-		s.States[name] = w.machines[name].state()
+		s.States[name] = c.simulated[name].state()
 	}
 	return s
 }
 
 // next decides on a step, without making it.
-func (w *world) next() rollout.Step {
-	w.t.Helper()
-	step, err := rollout.Next(w.situation())
+func (c *cluster) next() rollout.Step {
+	c.t.Helper()
+	step, err := rollout.Next(c.input())
 	if err != nil {
-		w.t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	return step
 }
 
-func (w *world) pod(slot int) *corev1.Pod {
-	w.t.Helper()
-	pod := w.pods[fmt.Sprintf("%s-%d", name, slot)]
+func (c *cluster) pod(ordinal int) *corev1.Pod {
+	c.t.Helper()
+	pod := c.pods[fmt.Sprintf("%s-%d", name, ordinal)]
 	if pod == nil {
-		w.t.Fatalf("there is no pod %d", slot)
+		c.t.Fatalf("there is no pod %d", ordinal)
 	}
 	return pod
 }
 
-func (w *world) machine(slot int) *machine { return w.machines[w.pod(slot).Name] }
+func (c *cluster) simulatedPod(ordinal int) *simulatedPod { return c.simulated[c.pod(ordinal).Name] }
 
 // unready makes a pod not ready since some time ago, because of memcached.
-func (w *world) unready(slot int, since time.Duration) {
-	w.machine(slot).sick = true
-	statusOf(w.pod(slot), "memcached").Ready = false
-	setReady(w.pod(slot), false, w.now.Add(-since))
+func (c *cluster) unready(ordinal int, since time.Duration) {
+	c.simulatedPod(ordinal).memcachedBroken = true
+	statusOf(c.pod(ordinal), "memcached").Ready = false
+	setReady(c.pod(ordinal), false, c.now.Add(-since))
 }
 
 // limp makes a pod not ready since some time ago, because of its agent, which cannot be reached either.
-func (w *world) limp(slot int, since time.Duration) {
-	w.machine(slot).lame = true
-	statusOf(w.pod(slot), "agent").Ready = false
-	setReady(w.pod(slot), false, w.now.Add(-since))
+func (c *cluster) degrade(ordinal int, since time.Duration) {
+	c.simulatedPod(ordinal).agentBroken = true
+	statusOf(c.pod(ordinal), "agent").Ready = false
+	setReady(c.pod(ordinal), false, c.now.Add(-since))
 }

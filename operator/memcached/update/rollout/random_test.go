@@ -14,30 +14,30 @@ import (
 )
 
 // stories is how many random stories each property is tested with.
-const stories = 60
+const randomRuns = 60
 
 // story is a world in which things happen at random: parts of the cluster are slow, the operator sees what was, ends before
 // it makes a step, or makes it twice.
-type story struct {
-	*world
-	seed   uint64
-	random *rand.Rand
-	past   []rollout.Input
-	trace  []string
-	check  func(step rollout.Step, pod *corev1.Pod)
-	lame   bool // Agents fail by themselves, too. Then pods that are not ready may be changed while others are not.
+type randomRun struct {
+	*cluster
+	seed        uint64
+	random      *rand.Rand
+	past        []rollout.Input
+	trace       []string
+	check       func(step rollout.Step, pod *corev1.Pod)
+	agentBroken bool // Agents fail by themselves, too. Then pods that are not ready may be changed while others are not.
 }
 
-func newStory(t *testing.T, seed uint64, s shape) *story {
+func newRandomRun(t *testing.T, seed uint64, s templateOptions) *randomRun {
 	random := rand.New(rand.NewPCG(seed, 0))
-	return &story{seed: seed, world: newWorld(t, 1+random.Int32N(4), s), random: random, check: func(rollout.Step, *corev1.Pod) {}}
+	return &randomRun{seed: seed, cluster: newCluster(t, 1+random.Int32N(4), s), random: random, check: func(rollout.Step, *corev1.Pod) {}}
 }
 
-func (s *story) chance(percent int) bool { return s.random.IntN(100) < percent }
+func (s *randomRun) chance(percent int) bool { return s.random.IntN(100) < percent }
 
 // see returns a situation of which each part may be of the past, as in caches that are filled one by one.
-func (s *story) see() rollout.Input {
-	now := s.situation()
+func (s *randomRun) see() rollout.Input {
+	now := s.input()
 	s.past = append(s.past, now)
 	if len(s.past) > 4 {
 		s.past = s.past[1:]
@@ -51,18 +51,18 @@ func (s *story) see() rollout.Input {
 }
 
 // act lets the operator make one step.
-func (s *story) act() {
+func (s *randomRun) operate() {
 	s.t.Helper()
-	situation := s.see()
-	step, err := rollout.Next(situation)
+	input := s.see()
+	step, err := rollout.Next(input)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	again, _ := rollout.Next(situation)
+	again, _ := rollout.Next(input)
 	if difference := cmp.Diff(step, again); difference != "" {
 		s.t.Fatalf("the same situation leads to another step:\n%s", difference)
 	}
-	if step.Kind == rollout.None || step.Kind == rollout.Wait || !s.current(situation) || s.chance(10) {
+	if step.Kind == rollout.None || step.Kind == rollout.Wait || !s.current(input) || s.chance(10) {
 		return
 	}
 	if step.Kind == rollout.Replace && !step.Unready && s.chance(20) {
@@ -76,7 +76,7 @@ func (s *story) act() {
 }
 
 // current tells whether the operator's knowledge is that of the API server, as package executor makes sure of.
-func (s *story) current(known rollout.Input) bool {
+func (s *randomRun) current(known rollout.Input) bool {
 	if known.StatefulSet.Generation != s.set.Generation || len(known.Pods) != len(s.pods) {
 		return false
 	}
@@ -86,11 +86,11 @@ func (s *story) current(known rollout.Input) bool {
 	})
 }
 
-func (s *story) oneAtATime() {
+func (s *randomRun) oneAtATime() {
 	s.t.Helper()
 	var down []string
-	for name, m := range s.machines {
-		if m.ours && !s.lame || m.down {
+	for name, m := range s.simulated {
+		if m.unreadyByOperator && !s.agentBroken || m.downByOperator {
 			down = append(down, name)
 		}
 	}
@@ -100,28 +100,28 @@ func (s *story) oneAtATime() {
 }
 
 // change sets another template, which the StatefulSet controller may see later.
-func (s *story) change(to shape) {
+func (s *randomRun) change(to templateOptions) {
 	s.want(to)
 	if s.chance(50) {
 		s.set.Status.ObservedGeneration--
 	}
 }
 
-func (s *story) pass() {
+func (s *randomRun) passTime() {
 	if s.chance(50) {
 		s.seeTemplate()
 	}
-	s.turn(func() bool { return s.chance(60) })
+	s.tick(func() bool { return s.chance(60) })
 }
 
 // end lets the operator bring a last template about.
-func (s *story) end(to shape) {
+func (s *randomRun) finish(to templateOptions) {
 	s.t.Helper()
 	s.want(to)
 	for range 1500 {
-		s.act()
-		s.pass()
-		s.user()
+		s.operate()
+		s.passTime()
+		s.followMessage()
 		if s.next().Kind == rollout.None && s.allReady() {
 			break
 		}
@@ -130,7 +130,7 @@ func (s *story) end(to shape) {
 	s.expectDone()
 }
 
-func (s *story) allReady() bool {
+func (s *randomRun) allReady() bool {
 	ready := 0
 	for _, pod := range s.pods {
 		if isReady(pod) {
@@ -141,17 +141,17 @@ func (s *story) allReady() bool {
 }
 
 // user does what a message says.
-func (s *story) user() {
-	if step, err := rollout.Next(s.situation()); err == nil && step.Stuck && step.Pod != nil && s.pods[step.Pod.Name] != nil &&
-		s.machines[step.Pod.Name].images["memcached"] != "" && isReady(s.pods[step.Pod.Name]) && s.pods[step.Pod.Name].Annotations[rollout.UpdateAnnotation] != "" {
+func (s *randomRun) followMessage() {
+	if step, err := rollout.Next(s.input()); err == nil && step.Stuck && step.Pod != nil && s.pods[step.Pod.Name] != nil &&
+		s.simulated[step.Pod.Name].images["memcached"] != "" && isReady(s.pods[step.Pod.Name]) && s.pods[step.Pod.Name].Annotations[rollout.UpdateAnnotation] != "" {
 		delete(s.pods[step.Pod.Name].Annotations, rollout.UpdateAnnotation)
 		s.changed(s.pods[step.Pod.Name])
 	}
 }
 
 // mild changes a shape in a way that keeps the items.
-func (s *story) mild(of shape) shape {
-	return of.with(func(to *shape) {
+func (s *randomRun) keepingChange(of templateOptions) templateOptions {
+	return of.with(func(to *templateOptions) {
 		switch s.random.IntN(3) {
 		case 0:
 			to.labels = map[string]string{"label": fmt.Sprint(s.random.IntN(3))}
@@ -169,32 +169,32 @@ func (s *story) mild(of shape) shape {
 // TestMildChangesLoseNothing: whatever is changed and reverted on the way, no pod is replaced, no item is lost, never is more
 // than one pod down, and in the end all pods are as wanted.
 func TestMildChangesLoseNothing(t *testing.T) {
-	for seed := range uint64(stories) {
-		begin := normalised()
+	for seed := range uint64(randomRuns) {
+		begin := withoutWarmRestart()
 		if seed%2 == 0 {
-			begin = warm()
+			begin = withWarmRestart()
 		}
 		begin.version = "1.6.38"
-		s := newStory(t, seed, begin)
+		s := newRandomRun(t, seed, begin)
 		before, items := s.uids(), map[string]int64{}
 		s.check = func(step rollout.Step, _ *corev1.Pod) {
 			if step.Kind == rollout.Replace {
 				t.Fatalf("seed %d: %s", seed, step.Message)
 			}
 		}
-		shapes := []shape{begin}
+		optionsOfChanges := []templateOptions{begin}
 		for range 120 {
 			if s.chance(10) {
-				next := s.mild(shapes[len(shapes)-1])
+				next := s.keepingChange(optionsOfChanges[len(optionsOfChanges)-1])
 				if s.chance(30) {
-					next = shapes[s.random.IntN(len(shapes))]
+					next = optionsOfChanges[s.random.IntN(len(optionsOfChanges))]
 				}
-				shapes = append(shapes, next)
+				optionsOfChanges = append(optionsOfChanges, next)
 				s.change(next)
 			}
-			s.act()
-			s.pass()
-			for name, m := range s.machines {
+			s.operate()
+			s.passTime()
+			for name, m := range s.simulated {
 				if m.state() == nil {
 					continue
 				}
@@ -207,7 +207,7 @@ func TestMildChangesLoseNothing(t *testing.T) {
 				}
 			}
 		}
-		s.end(s.mild(begin).with(func(to *shape) { to.version = "1.6.38" }))
+		s.finish(s.keepingChange(begin).with(func(to *templateOptions) { to.version = "1.6.38" }))
 		if s.uids() != before {
 			t.Fatalf("seed %d: pods were replaced", seed)
 		}
@@ -215,17 +215,17 @@ func TestMildChangesLoseNothing(t *testing.T) {
 }
 
 // wild changes a shape in any way.
-func (s *story) wild() shape {
-	begin := normalised()
+func (s *randomRun) anyChange() templateOptions {
+	begin := withoutWarmRestart()
 	begin.warm = s.chance(50)
-	to := s.mild(begin)
+	to := s.keepingChange(begin)
 	to.version = []string{"1.6.18", "1.6.38", "1.6.45", "bad"}[s.random.IntN(4)]
 	to.connections = 1024 * (1 + s.random.IntN(2))
 	return to
 }
 
 // cold tells, other than the package does, whether a pod has to lose its items to become what is wanted.
-func (s *story) cold(pod *corev1.Pod) bool {
+func (s *randomRun) cold(pod *corev1.Pod) bool {
 	wanted := s.set.Spec.Template.Spec.Containers[0]
 	before, after := version(pod.Spec.Containers[0].Image), version(wanted.Image)
 	if pod.Spec.Containers[0].Image != wanted.Image && (argument(pod, "-e") == "" || after < before && after < "1.6.38") {
@@ -240,9 +240,9 @@ func (s *story) cold(pod *corev1.Pod) bool {
 // and restarted for a warm one only, never is more than one pod down because of the operator, and in the end all pods are as
 // wanted.
 func TestAnythingMayHappen(t *testing.T) {
-	for seed := range uint64(stories) {
-		s := newStory(t, seed, normalised())
-		s.lame = seed%2 == 1
+	for seed := range uint64(randomRuns) {
+		s := newRandomRun(t, seed, withoutWarmRestart())
+		s.agentBroken = seed%2 == 1
 		s.check = func(step rollout.Step, pod *corev1.Pod) {
 			if !serves(pod) {
 				return
@@ -254,18 +254,18 @@ func TestAnythingMayHappen(t *testing.T) {
 		}
 		for range 200 {
 			if s.chance(8) {
-				s.change(s.wild())
+				s.change(s.anyChange())
 			}
-			s.act()
-			s.pass()
-			s.mishap()
-			s.user()
+			s.operate()
+			s.passTime()
+			s.failAtRandom()
+			s.followMessage()
 		}
-		for _, m := range s.machines {
-			m.sick, m.lame = false, false
+		for _, m := range s.simulated {
+			m.memcachedBroken, m.agentBroken = false, false
 		}
-		last := s.wild()
+		last := s.anyChange()
 		last.version = "1.6.45"
-		s.end(last)
+		s.finish(last)
 	}
 }

@@ -18,81 +18,81 @@ import (
 )
 
 // machine plays the kubelet, memcached and the agent of one pod.
-type machine struct {
-	images  map[string]string // That the containers run; none for one that does not.
-	seen    int64             // The generation that the kubelet acts on.
-	limit   int64             // Of memory, in MiB, that holds now.
-	sick    bool              // memcached does not become ready.
-	lame    bool              // The agent does not become ready, and cannot be reached.
-	mute    bool              // The agent cannot be reached.
-	problem string            // What the agent says is not right.
-	refuses string            // Reason for which it does not resize.
+type simulatedPod struct {
+	images           map[string]string // That the containers run; none for one that does not.
+	seen             int64             // The generation that the kubelet acts on.
+	limit            int64             // Of memory, in MiB, that holds now.
+	memcachedBroken  bool              // memcached does not become ready.
+	agentBroken      bool              // The agent does not become ready, and cannot be reached.
+	agentUnreachable bool              // The agent cannot be reached.
+	problem          string            // What the agent says is not right.
+	refusesResize    string            // Reason for which it does not resize.
 
 	items, saved int64 // In memory, and in the volume.
-	saver        string
+	savedBy      string
 	memory       int64
 	allocated    int64 // It is full: as much as memory, or more for a while.
 	warm         bool
 	process      int64
 	hitRatio     *float64
 
-	ours bool // It is not ready because of the operator.
-	down bool // memcached is not ready because of the operator.
+	unreadyByOperator bool // It is not ready because of the operator.
+	downByOperator    bool // memcached is not ready because of the operator.
 }
 
-func (m *machine) state() *agentapi.State {
-	if m == nil || m.mute || m.lame || m.images["agent"] == "" || m.images["memcached"] == "" {
+func (m *simulatedPod) state() *agentapi.State {
+	if m == nil || m.agentUnreachable || m.agentBroken || m.images["agent"] == "" || m.images["memcached"] == "" {
 		return nil
 	}
 	return &agentapi.State{Process: m.process, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
 }
 
 // settle lets the cluster do all it can without the operator.
-func (w *world) settle(turns int) {
-	for range turns {
-		w.turn(func() bool { return true })
+func (c *cluster) settle(ticks int) {
+	for range ticks {
+		c.tick(func() bool { return true })
 	}
 }
 
 // turn lets five seconds pass. Each part of the cluster does its next thing if it likes to.
-func (w *world) turn(likes func() bool) {
-	w.now = w.now.Add(5 * time.Second)
-	for slot := range *w.set.Spec.Replicas {
-		pod := fmt.Sprintf("%s-%d", name, slot)
-		if w.pods[pod] == nil && likes() {
-			w.create(pod)
+func (c *cluster) tick(acts func() bool) {
+	c.now = c.now.Add(5 * time.Second)
+	for ordinal := range *c.set.Spec.Replicas {
+		pod := fmt.Sprintf("%s-%d", name, ordinal)
+		if c.pods[pod] == nil && acts() {
+			c.create(pod)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
-		if likes() {
-			w.kubelet(w.pods[name], w.machines[name])
+	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
+		if acts() {
+			c.kubelet(c.pods[name], c.simulated[name])
 		}
 	}
 }
 
-func (w *world) create(podName string) {
-	w.counter++
-	template := w.set.Spec.Template.DeepCopy()
+func (c *cluster) create(podName string) {
+	c.counter++
+	template := c.set.Spec.Template.DeepCopy()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: podName, Namespace: "default", UID: types.UID(fmt.Sprint("pod-", w.counter)), Generation: 1,
-		Labels: template.Labels, Annotations: template.Annotations, CreationTimestamp: metav1.NewTime(w.now),
+		Name: podName, Namespace: "default", UID: types.UID(fmt.Sprint("pod-", c.counter)), Generation: 1,
+		Labels: template.Labels, Annotations: template.Annotations, CreationTimestamp: metav1.NewTime(c.now),
 	}, Spec: template.Spec}
-	pod.Labels[appsv1.ControllerRevisionHashLabelKey] = w.set.Status.UpdateRevision
+	pod.Labels[appsv1.ControllerRevisionHashLabelKey] = c.set.Status.UpdateRevision
 	pod.Labels["statefulset.kubernetes.io/pod-name"] = podName
 	pod.Status.Phase = corev1.PodPending
-	w.webhook(pod, false)
-	m := &machine{images: map[string]string{}}
-	if before := w.machines[podName]; before != nil {
-		m.ours, m.down = before.ours, before.down
+	c.webhook(pod, false)
+	m := &simulatedPod{images: map[string]string{}}
+	if before := c.simulated[podName]; before != nil {
+		m.unreadyByOperator, m.downByOperator = before.unreadyByOperator, before.downByOperator
 	}
-	w.machines[podName] = m
-	w.pods[podName] = pod
-	w.changed(pod)
+	c.simulated[podName] = m
+	c.pods[podName] = pod
+	c.changed(pod)
 }
 
-func (w *world) changed(pod *corev1.Pod) {
-	w.counter++
-	pod.ResourceVersion = fmt.Sprint(w.counter)
+func (c *cluster) changed(pod *corev1.Pod) {
+	c.counter++
+	pod.ResourceVersion = fmt.Sprint(c.counter)
 }
 
 func argument(pod *corev1.Pod, option string) string {
@@ -104,68 +104,68 @@ func argument(pod *corev1.Pod, option string) string {
 }
 
 // kubelet does the one next thing for a pod.
-func (w *world) kubelet(pod *corev1.Pod, m *machine) {
+func (c *cluster) kubelet(pod *corev1.Pod, m *simulatedPod) {
 	before := pod.DeepCopy()
 	defer func() {
 		if !equality.Semantic.DeepEqual(before, pod) {
-			w.changed(pod)
+			c.changed(pod)
 		}
 	}()
 	switch {
 	case pod.DeletionTimestamp != nil:
-		delete(w.pods, pod.Name)
+		delete(c.pods, pod.Name)
 	case pod.Status.Phase == corev1.PodPending && len(m.images) == 0 && m.seen == 0:
 		m.seen, m.limit = pod.Generation, limitOf(pod)
 		pod.Status.ObservedGeneration = m.seen
 	case m.seen < pod.Generation:
 		m.seen = pod.Generation
 		pod.Status.ObservedGeneration = m.seen
-	case w.stopOne(pod, m), w.startOne(pod, m), w.resizeOne(pod, m), w.agentOne(pod, m):
+	case c.stopNext(pod, m), c.startNext(pod, m), c.stepResize(pod, m), c.stepAgent(pod, m):
 	default:
-		w.probe(pod, m)
+		c.probe(pod, m)
 	}
 }
 
 // probe tells what is ready.
-func (w *world) probe(pod *corev1.Pod, m *machine) {
-	memcached, agent := m.images["memcached"] != "" && !m.sick, m.images["agent"] != "" && !m.lame
+func (c *cluster) probe(pod *corev1.Pod, m *simulatedPod) {
+	memcached, agent := m.images["memcached"] != "" && !m.memcachedBroken, m.images["agent"] != "" && !m.agentBroken
 	statusOf(pod, "memcached").Ready, statusOf(pod, "agent").Ready = memcached, agent
-	setReady(pod, memcached && agent, w.now)
-	m.ours, m.down = m.ours && (!memcached || !agent), m.down && !memcached
+	setReady(pod, memcached && agent, c.now)
+	m.unreadyByOperator, m.downByOperator = m.unreadyByOperator && (!memcached || !agent), m.downByOperator && !memcached
 	if memcached {
 		m.items += 100
 	}
 }
 
 // stopOne stops a container with another image than wanted.
-func (w *world) stopOne(pod *corev1.Pod, m *machine) bool {
+func (c *cluster) stopNext(pod *corev1.Pod, m *simulatedPod) bool {
 	for _, container := range pod.Spec.Containers {
 		if runs := m.images[container.Name]; runs != "" && runs != container.Image {
-			w.stop(pod, m, container.Name, true)
+			c.stop(pod, m, container.Name, true)
 			return true
 		}
 	}
 	return false
 }
 
-func (w *world) stop(pod *corev1.Pod, m *machine, container string, saves bool) {
+func (c *cluster) stop(pod *corev1.Pod, m *simulatedPod, container string, saves bool) {
 	if container == "memcached" {
-		m.saved, m.saver = 0, ""
+		m.saved, m.savedBy = 0, ""
 		if saves && argument(pod, "-e") != "" {
-			m.saved, m.saver = m.items, version(strings.TrimPrefix(m.images[container], mirror))
+			m.saved, m.savedBy = m.items, version(strings.TrimPrefix(m.images[container], mirror))
 		}
 		m.items = 0
 	}
 	delete(m.images, container)
-	setReady(pod, false, w.now)
+	setReady(pod, false, c.now)
 	status := statusOf(pod, container)
 	status.Ready = false
 	status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ContainerID: status.ContainerID, FinishedAt: metav1.NewTime(w.now)}}
+		ContainerID: status.ContainerID, FinishedAt: metav1.NewTime(c.now)}}
 }
 
 // startOne starts a container that does not run.
-func (w *world) startOne(pod *corev1.Pod, m *machine) bool {
+func (c *cluster) startNext(pod *corev1.Pod, m *simulatedPod) bool {
 	for _, container := range pod.Spec.Containers {
 		status := statusOf(pod, container.Name)
 		if m.images[container.Name] != "" {
@@ -182,14 +182,14 @@ func (w *world) startOne(pod *corev1.Pod, m *machine) bool {
 		if status.ContainerID != "" {
 			status.RestartCount++
 		}
-		w.counter++
-		status.ContainerID = fmt.Sprint("c", w.counter)
-		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(w.now)}}
+		c.counter++
+		status.ContainerID = fmt.Sprint("c", c.counter)
+		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(c.now)}}
 		m.images[container.Name] = container.Image
 		if container.Name == "memcached" {
-			w.startMemcached(pod, m)
-		} else if w.crippled != "" {
-			m.lame = container.Image == w.crippled
+			c.startMemcached(pod, m)
+		} else if c.brokenAgentImage != "" {
+			m.agentBroken = container.Image == c.brokenAgentImage
 		}
 		if len(m.images) == len(pod.Spec.Containers) {
 			pod.Status.Phase = corev1.PodRunning
@@ -199,17 +199,17 @@ func (w *world) startOne(pod *corev1.Pod, m *machine) bool {
 	return false
 }
 
-func (w *world) startMemcached(pod *corev1.Pod, m *machine) {
+func (c *cluster) startMemcached(pod *corev1.Pod, m *simulatedPod) {
 	running := version(strings.TrimPrefix(m.images["memcached"], mirror))
-	m.warm = m.saved > 0 && (running >= m.saver || running >= "1.6.38")
+	m.warm = m.saved > 0 && (running >= m.savedBy || running >= "1.6.38")
 	m.items = 0
 	if m.warm {
 		m.items = m.saved
 	}
 	m.memory, _ = strconv.ParseInt(argument(pod, "-m"), 10, 64)
 	m.allocated = m.memory
-	w.counter++
-	m.process = w.counter
+	c.counter++
+	m.process = c.counter
 	resources := pod.Spec.Containers[0].Resources
 	statusOf(pod, "memcached").Resources = &resources
 }
@@ -219,7 +219,7 @@ func limitOf(pod *corev1.Pod) int64 {
 }
 
 // resizeOne makes the next step of a resize.
-func (w *world) resizeOne(pod *corev1.Pod, m *machine) bool {
+func (c *cluster) stepResize(pod *corev1.Pod, m *simulatedPod) bool {
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodResizeInProgress || c.Type == corev1.PodResizePending
 	})
@@ -229,10 +229,10 @@ func (w *world) resizeOne(pod *corev1.Pod, m *machine) bool {
 			pod.Status.Conditions = slices.Delete(pod.Status.Conditions, i, i+1)
 		}
 		return i >= 0
-	case m.refuses != "":
+	case m.refusesResize != "":
 		if i < 0 {
 			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
-				Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: m.refuses, Message: "no room"})
+				Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: m.refusesResize, Message: "no room"})
 		}
 		return i < 0
 	case i < 0:
@@ -248,7 +248,7 @@ func (w *world) resizeOne(pod *corev1.Pod, m *machine) bool {
 }
 
 // agentOne takes over the memory that the annotation says.
-func (w *world) agentOne(pod *corev1.Pod, m *machine) bool {
+func (c *cluster) stepAgent(pod *corev1.Pod, m *simulatedPod) bool {
 	memory, err := strconv.ParseInt(pod.Annotations[agentapi.CacheMemoryAnnotation], 10, 64)
 	switch {
 	case err != nil || argument(pod, "-e") != "" || m.state() == nil:

@@ -7,9 +7,9 @@ import (
 )
 
 // mishap makes something go wrong that the operator has no part in.
-func (s *story) mishap() {
+func (s *randomRun) failAtRandom() {
 	for _, name := range sortedNames(s.pods) {
-		pod, m := s.pods[name], s.machines[name]
+		pod, m := s.pods[name], s.simulated[name]
 		switch {
 		case !s.chance(2):
 		case s.chance(20):
@@ -17,13 +17,13 @@ func (s *story) mishap() {
 		case s.chance(50) && m.images["memcached"] != "":
 			s.stop(pod, m, "memcached", false)
 			s.changed(pod)
-		case s.lame && s.chance(70):
-			m.lame = !m.lame
+		case s.agentBroken && s.chance(70):
+			m.agentBroken = !m.agentBroken
 			s.probe(pod, m)
 			s.changed(pod)
 		default:
-			m.sick = !m.sick
-			if m.sick {
+			m.memcachedBroken = !m.memcachedBroken
+			if m.memcachedBroken {
 				statusOf(pod, "memcached").Ready = false
 				setReady(pod, false, s.now)
 				s.changed(pod)

@@ -1,0 +1,47 @@
+package rollout
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+)
+
+// Input is everything that a step depends on.
+type Input struct {
+	// StatefulSet has the wanted template.
+	StatefulSet *appsv1.StatefulSet
+
+	// Pods are the pods of the StatefulSet.
+	Pods []corev1.Pod
+
+	// Revisions are the ControllerRevisions of the StatefulSet, and no others.
+	Revisions []appsv1.ControllerRevision
+
+	// States are what the agents report, by the name of the pod. An agent that cannot be reached has no entry.
+	States map[string]*agentapi.State
+
+	// Version returns the version of memcached in an image, empty if it is unknown.
+	Version func(image string) string
+
+	// Features are what the cluster can do.
+	Features inputs.Features
+
+	// Gate delays the replacement of pods; nil for no delay.
+	Gate *Gate
+
+	// Now is the time.
+	Now time.Time
+}
+
+// Gate lets the next pod be replaced only after the ones before it have filled up again.
+type Gate struct {
+	// RecoveredPercent is how much of the hit ratio of the pods not replaced yet a replaced pod has to reach, from 1 to 100.
+	RecoveredPercent int32
+
+	// Timeout is how long to wait for that after a pod has become ready.
+	Timeout time.Duration
+}
