@@ -16,11 +16,11 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/image/builder"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/registry"
 	"github.com/example/memcached-operator/hack/image/store"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/checkout"
 )
 

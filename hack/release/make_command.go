@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/image/builder"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/checkout"
 	"github.com/example/memcached-operator/hack/release/making"
 )
@@ -44,7 +44,7 @@ with "release stage --registry quay.io".`,
 			cmd.Println("operator ", release.OperatorImage)
 			cmd.Println("scorecard", release.ScorecardImage)
 			cmd.Println("bundle   ", release.BundleImage)
-			cmd.Println("Now commit bundles/ and catalog/. The next change needs a greater Version in hack/bundle/project/project.go.")
+			cmd.Println("Now commit bundles/ and catalog/. The next change needs a greater Version in hack/project/project.go.")
 			return nil
 		},
 	}

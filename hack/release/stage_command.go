@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/image/builder"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/store"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/checkout"
 	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/record"
@@ -148,7 +148,7 @@ func (o stageOptions) sayWhatIsMissing(ctx context.Context, s *stage.Stage) erro
 	}
 	if changed {
 		s.Say("the operator has changed since v%s was released; what is staged is the release. To try the changes, "+
-			"raise Version in hack/bundle/project/project.go", project.Version)
+			"raise Version in hack/project/project.go", project.Version)
 	}
 	return nil
 }

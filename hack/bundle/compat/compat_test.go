@@ -10,8 +10,8 @@ import (
 	"github.com/example/memcached-operator/hack/bundle/compat"
 	"github.com/example/memcached-operator/hack/bundle/compat/lineage"
 	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/catalog/served"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/record"
 )
 

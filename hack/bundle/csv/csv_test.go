@@ -18,7 +18,7 @@ import (
 
 	"github.com/example/memcached-operator/hack/bundle/csv"
 	"github.com/example/memcached-operator/hack/bundle/markers"
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 const image = "quay.io/example/memcached-operator@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

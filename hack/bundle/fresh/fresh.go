@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/record"
 )
@@ -80,7 +80,7 @@ func (b *Bundle) Check() error {
 	names := strings.Join(b.Stale, ", ")
 	if b.Released {
 		return fmt.Errorf("v%s is released, and the source now gives another bundle than %s (%s): "+
-			"raise Version in hack/bundle/project/project.go, then run `go run ./hack/bundle`", b.version, b.Dir, names)
+			"raise Version in hack/project/project.go, then run `go run ./hack/bundle`", b.version, b.Dir, names)
 	}
 	return fmt.Errorf("%s is not what the source gives (%s): run `go run ./hack/bundle`", b.Dir, names)
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/example/memcached-operator/hack/bundle/csv"
 	"github.com/example/memcached-operator/hack/bundle/manifest"
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/operand"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 // validators are all that the library has for bundles, except the one for several architectures: it pulls every

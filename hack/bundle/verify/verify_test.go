@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/bundle/verify"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 const current = "../../../"

@@ -20,9 +20,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/example/memcached-operator/hack/bundle/csv"
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/catalog/graph"
 	"github.com/example/memcached-operator/hack/catalog/lint"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 // Directories finds the directory that holds the content of a bundle image.

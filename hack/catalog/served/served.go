@@ -11,10 +11,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/catalog/picture"
 	"github.com/example/memcached-operator/hack/catalog/render"
 	"github.com/example/memcached-operator/hack/catalog/template"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/record"
 )
 

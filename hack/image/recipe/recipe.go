@@ -13,9 +13,9 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/image/builder"
 	"github.com/example/memcached-operator/hack/image/canonical"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 // Names are the images of the project, in the order they depend on each other.

@@ -11,12 +11,12 @@ import (
 
 	"github.com/example/memcached-operator/hack/bundle/fresh"
 	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/bundle/verify"
 	"github.com/example/memcached-operator/hack/catalog/render"
 	"github.com/example/memcached-operator/hack/catalog/served"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/record"
 )

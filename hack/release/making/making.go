@@ -13,7 +13,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/example/memcached-operator/hack/bundle/fresh"
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/checkout"
 	"github.com/example/memcached-operator/hack/release/record"
 )
@@ -72,7 +72,7 @@ func checkVersion(releases *record.Record, version string) error {
 		return fmt.Errorf("version %s has build metadata, which does not count in an upgrade graph: leave out +%s", version, strings.Join(v.Build, "."))
 	}
 	if releases.Find(version) != nil {
-		return fmt.Errorf("v%s is released already, and a release is never changed: raise Version in hack/bundle/project/project.go", version)
+		return fmt.Errorf("v%s is released already, and a release is never changed: raise Version in hack/project/project.go", version)
 	}
 	if last := releases.Last(); last != nil {
 		if before, err := semver.Parse(last.Version); err == nil && !v.GT(before) {
@@ -80,7 +80,7 @@ func checkVersion(releases *record.Record, version string) error {
 		}
 	}
 	if version != project.Version {
-		return fmt.Errorf("the version under development is %s, not %s: set Version in hack/bundle/project/project.go, run `go run ./hack/bundle` and commit first",
+		return fmt.Errorf("the version under development is %s, not %s: set Version in hack/project/project.go, run `go run ./hack/bundle` and commit first",
 			project.Version, version)
 	}
 	return nil

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/example/memcached-operator/hack/bundle/fresh"
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/bundle/verify"
 	"github.com/example/memcached-operator/hack/catalog/served"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/buildertest"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/checkout"
 	"github.com/example/memcached-operator/hack/release/making"
 	"github.com/example/memcached-operator/hack/release/record"

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 // Map maps official references by digest to the references by digest that stand in for them.

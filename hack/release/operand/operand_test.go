@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/operand"
 )
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 // Places says where images are pushed, and by what name manifests refer to them.

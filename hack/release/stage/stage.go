@@ -9,9 +9,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/registry"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/rebuild"

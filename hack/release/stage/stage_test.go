@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/buildertest"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/store"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/record"

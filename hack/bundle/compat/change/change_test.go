@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/hack/bundle/compat/change"
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 type (

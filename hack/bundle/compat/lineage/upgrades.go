@@ -12,7 +12,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 // CatalogFile is the rendered catalog, relative to the root of the checkout: its edges are what OLM follows.

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/hack/bundle/compat/replay"
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 type crd = apiextensionsv1.CustomResourceDefinition
