@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/example/memcached-operator/hack/bundle/compat"
-	"github.com/example/memcached-operator/hack/release/checkout"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 )
 
 func compatCommand(version *string) *cobra.Command {

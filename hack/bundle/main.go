@@ -12,8 +12,8 @@ import (
 	"github.com/example/memcached-operator/hack/bundle/fresh"
 	"github.com/example/memcached-operator/hack/bundle/plain"
 	"github.com/example/memcached-operator/hack/bundle/verify"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/checkout"
 	"github.com/example/memcached-operator/hack/release/operand"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/example/memcached-operator/hack/catalog/render"
 	"github.com/example/memcached-operator/hack/catalog/served"
-	"github.com/example/memcached-operator/hack/release/checkout"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 )
 
 func main() {

@@ -20,8 +20,8 @@ import (
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/registry"
 	"github.com/example/memcached-operator/hack/image/store"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/checkout"
 )
 
 func main() {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/example/memcached-operator/hack/image/builder"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/checkout"
 	"github.com/example/memcached-operator/hack/release/making"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/example/memcached-operator/hack/bundle/compat"
 	"github.com/example/memcached-operator/hack/bundle/compat/lineage"
-	"github.com/example/memcached-operator/hack/bundle/layout"
 	"github.com/example/memcached-operator/hack/catalog/served"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/record"
 )
@@ -35,16 +35,16 @@ func TestThisCheckoutIsCompatible(t *testing.T) {
 	}
 }
 
-// checkout is a project with the releases 0.1.0, 0.2.0 and 0.3.0, the last one under development, all with the real
+// tree is a project with the releases 0.1.0, 0.2.0 and 0.3.0, the last one under development, all with the real
 // definitions of the version under development and the real corpus until a test changes them.
-type checkout struct {
+type tree struct {
 	t    *testing.T
 	root string
 }
 
-func newCheckout(t *testing.T) checkout {
+func newTree(t *testing.T) tree {
 	t.Helper()
-	c := checkout{t, t.TempDir()}
+	c := tree{t, t.TempDir()}
 	for _, version := range []string{"0.1.0", "0.2.0", "0.3.0"} {
 		c.copy(project.BundleDir(project.Version), project.BundleDir(version))
 	}
@@ -59,9 +59,9 @@ func newCheckout(t *testing.T) checkout {
 	return c
 }
 
-func (c checkout) copy(from, to string) {
+func (c tree) copy(from, to string) {
 	c.t.Helper()
-	files, err := layout.Read(current + from)
+	files, err := checkout.ReadFiles(current + from)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func (c checkout) copy(from, to string) {
 	}
 }
 
-func (c checkout) write(name, content string) {
+func (c tree) write(name, content string) {
 	c.t.Helper()
 	path := filepath.Join(c.root, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -85,7 +85,7 @@ func (c checkout) write(name, content string) {
 }
 
 // replace changes the definition of one version.
-func (c checkout) replace(version, from, to string) {
+func (c tree) replace(version, from, to string) {
 	c.t.Helper()
 	name := project.BundleDir(version) + "/" + crdFile
 	content, err := os.ReadFile(filepath.Join(c.root, name))
@@ -98,7 +98,7 @@ func (c checkout) replace(version, from, to string) {
 	c.write(name, strings.Replace(string(content), from, to, 1))
 }
 
-func (c checkout) check() *compat.Result {
+func (c tree) check() *compat.Result {
 	c.t.Helper()
 	result, err := compat.Check(c.t.Context(), c.root, "0.3.0")
 	if err != nil {
@@ -117,7 +117,7 @@ func entry(version, edges string) string {
 }
 
 func TestDevelopmentIsComparedWithEveryEarlierRelease(t *testing.T) {
-	c := newCheckout(t)
+	c := newTree(t)
 	result := c.check()
 	if len(result.Problems) > 0 {
 		t.Errorf("got %v", result.Problems)
@@ -129,7 +129,7 @@ func TestDevelopmentIsComparedWithEveryEarlierRelease(t *testing.T) {
 }
 
 func TestTightenedDefinitionIsNamedWithItsMend(t *testing.T) {
-	c := newCheckout(t)
+	c := newTree(t)
 	c.replace("0.3.0", before, tighter)
 	problems := c.check().Problems
 	all := strings.Join(problems, "\n")
@@ -157,7 +157,7 @@ func TestEdgesOfTheCatalogAreCompared(t *testing.T) {
 		"skipRange": "  skipRange: '<0.2.0'\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCheckout(t)
+			c := newTree(t)
 			c.replace("0.2.0", before, tighter)
 			c.write(served.File, channel(entry("0.1.0", ""), entry("0.2.0", edge)))
 			got := strings.Join(c.check().Problems, "\n")
@@ -169,7 +169,7 @@ func TestEdgesOfTheCatalogAreCompared(t *testing.T) {
 }
 
 func TestReleasesThatNothingJoinsMayDiffer(t *testing.T) {
-	c := newCheckout(t)
+	c := newTree(t)
 	c.replace("0.2.0", before, tighter) // Loosened again in 0.3.0.
 	c.write(served.File, channel(entry("0.1.0", ""), entry("0.2.0", "")))
 	if problems := c.check().Problems; len(problems) > 0 {
@@ -183,7 +183,7 @@ func TestEdgesThatCannotBeJudged(t *testing.T) {
 		"fast has the entry memcached-operator.v0.9.0":                       channel(entry("0.9.0", "")),
 		`skipRange "soon" of memcached-operator.v0.2.0`:                      channel(entry("0.2.0", "  skipRange: soon\n")),
 	} {
-		c := newCheckout(t)
+		c := newTree(t)
 		c.write(served.File, catalog)
 		if _, err := compat.Check(t.Context(), c.root, "0.3.0"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
@@ -192,7 +192,7 @@ func TestEdgesThatCannotBeJudged(t *testing.T) {
 }
 
 func TestStoredVersionStaysForClustersThatSkippedReleases(t *testing.T) {
-	c := newCheckout(t)
+	c := newTree(t)
 	second := "    name: v1\n    schema:"
 	for _, version := range []string{"0.2.0", "0.3.0"} {
 		c.replace(version, "    name: v1alpha1\n    schema:", second)
@@ -210,7 +210,7 @@ func TestStoredVersionStaysForClustersThatSkippedReleases(t *testing.T) {
 }
 
 func TestStoredVersionsOfLaterReleasesDoNotCount(t *testing.T) {
-	c := newCheckout(t)
+	c := newTree(t)
 	c.replace("0.2.0", "    name: v1alpha1\n    schema:", "    name: v1\n    schema:")
 	got := strings.Join(c.check().Problems, "\n")
 	if !strings.Contains(got, "v0.2.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com: objects may be stored in v1,") {
@@ -222,7 +222,7 @@ func TestStoredVersionsOfLaterReleasesDoNotCount(t *testing.T) {
 }
 
 func TestSampleThatNoClusterCouldHold(t *testing.T) {
-	c := newCheckout(t)
+	c := newTree(t)
 	c.write(lineage.CorpusDir+"/wrong.yaml", "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: wrong}\nspec: {sise: 1}\n")
 	problems := c.check().Problems
 	if len(problems) != 1 || !strings.Contains(problems[0], `Memcached "wrong" (hack/bundle/compat/testdata/corpus/wrong.yaml)`) ||
@@ -232,7 +232,7 @@ func TestSampleThatNoClusterCouldHold(t *testing.T) {
 }
 
 func TestVersionWithoutABundle(t *testing.T) {
-	c := newCheckout(t)
+	c := newTree(t)
 	if _, err := compat.Check(t.Context(), c.root, "0.4.0"); err == nil || !strings.Contains(err.Error(), "bundles/v0.4.0") {
 		t.Errorf("got %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/example/memcached-operator/hack/bundle/layout"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/record"
@@ -24,7 +25,7 @@ type Bundle struct {
 
 	missing       bool
 	version, root string
-	files         layout.Files
+	files         checkout.Files
 }
 
 // Compare composes the bundle of a version from the source below root and compares it with its directory. A released
@@ -51,7 +52,7 @@ func Compare(root, version string) (*Bundle, error) {
 		return nil, err
 	}
 	dir := project.BundleDir(version)
-	have, err := layout.Read(filepath.Join(root, dir))
+	have, err := checkout.ReadFiles(filepath.Join(root, dir))
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/example/memcached-operator/hack/bundle/csv"
 	"github.com/example/memcached-operator/hack/bundle/manifest"
 	"github.com/example/memcached-operator/hack/bundle/markers"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 )
 
@@ -40,7 +41,7 @@ func Unreleased(version, replaces string) Pins {
 }
 
 // Compose reads the operator's source and the samples below root (the checkout) and returns the bundle's files.
-func Compose(root string, pins Pins) (Files, error) {
+func Compose(root string, pins Pins) (checkout.Files, error) {
 	objects, err := markers.Generate(root, "./operator/...")
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func Compose(root string, pins Pins) (Files, error) {
 	reader := metricsReader()
 	files[roleFile(reader)] = reader
 
-	out := Files{}
+	out := checkout.Files{}
 	for name, object := range files {
 		if out[name], err = manifest.Encode(object); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/example/memcached-operator/hack/bundle/layout"
 	"github.com/example/memcached-operator/hack/bundle/verify"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 )
 
@@ -20,29 +20,29 @@ func TestTheBundleOfThisCheckoutIsValid(t *testing.T) {
 func TestWhatIsWrongIsNamed(t *testing.T) {
 	const csv = "manifests/" + project.Package + ".clusterserviceversion.yaml"
 	for name, test := range map[string]struct {
-		spoil func(layout.Files)
+		spoil func(checkout.Files)
 		want  string
 	}{
 		"a warning is a failure": {
-			func(f layout.Files) { replace(f, csv, "minKubeVersion: "+project.MinKubeVersion, "") }, "minKubeVersion",
+			func(f checkout.Files) { replace(f, csv, "minKubeVersion: "+project.MinKubeVersion, "") }, "minKubeVersion",
 		},
 		"an example of a kind that is not owned": {
-			func(f layout.Files) { replace(f, csv, `"kind": "Memcached"`, `"kind": "Teapot"`) }, "Teapot",
+			func(f checkout.Files) { replace(f, csv, `"kind": "Memcached"`, `"kind": "Teapot"`) }, "Teapot",
 		},
 		"an owned definition that is not there": {
-			func(f layout.Files) { delete(f, "manifests/cache.example.com_memcacheds.yaml") }, "owned CRD",
+			func(f checkout.Files) { delete(f, "manifests/cache.example.com_memcacheds.yaml") }, "owned CRD",
 		},
 		"a kind that does not install everywhere": {
-			func(f layout.Files) {
+			func(f checkout.Files) {
 				f["manifests/monitor.yaml"] = []byte("apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata:\n  name: m\n")
 			}, "ServiceMonitor m",
 		},
 		"an unknown category": {
-			func(f layout.Files) { replace(f, csv, "categories: Database", "categories: Cachebase") }, "Cachebase",
+			func(f checkout.Files) { replace(f, csv, "categories: Database", "categories: Cachebase") }, "Cachebase",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, err := layout.Read(current + project.BundleDir(project.Version))
+			files, err := checkout.ReadFiles(current + project.BundleDir(project.Version))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,6 +58,6 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 	}
 }
 
-func replace(files layout.Files, name, from, to string) {
+func replace(files checkout.Files, name, from, to string) {
 	files[name] = []byte(strings.ReplaceAll(string(files[name]), from, to))
 }

@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/example/memcached-operator/hack/bundle/layout"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // Hash returns the hash of the directory, and of each file in it: sha256 of the sorted lines "<hash>  <name>\n", which
 // is what `find . -type f | sort | xargs sha256sum` prints apart from the leading ./ of each name.
-func Hash(files layout.Files) (dir string, each map[string]string) {
+func Hash(files checkout.Files) (dir string, each map[string]string) {
 	each = make(map[string]string, len(files))
 	for name, content := range files {
 		each[name] = digest(content)
@@ -41,7 +41,7 @@ func digest(content []byte) string {
 // Verify compares the bundle directory of a release, below root, with its record.
 func Verify(root string, release record.Release) error {
 	dir := project.BundleDir(release.Version)
-	files, err := layout.Read(filepath.Join(root, dir))
+	files, err := checkout.ReadFiles(filepath.Join(root, dir))
 	if err != nil {
 		return err
 	}

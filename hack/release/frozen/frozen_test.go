@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/example/memcached-operator/hack/bundle/layout"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/record"
 )
@@ -17,7 +17,7 @@ func released(t *testing.T) (root, dir string, release record.Release) {
 	t.Helper()
 	root = t.TempDir()
 	dir = filepath.Join(root, "bundles", "v1.0.0")
-	files := layout.Files{"manifests/csv.yaml": []byte("a\n"), "metadata/annotations.yaml": []byte("b\n")}
+	files := checkout.Files{"manifests/csv.yaml": []byte("a\n"), "metadata/annotations.yaml": []byte("b\n")}
 	if _, err := files.Write(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/example/memcached-operator/hack/catalog/served"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/record"
@@ -72,7 +73,7 @@ func programs(ctx context.Context, kitchen recipe.Kitchen, release *record.Relea
 }
 
 // bundle composes the bundle with the release's images pinned, validates it and puts its digests into the release.
-func (p *Plan) bundle(ctx context.Context, kitchen recipe.Kitchen, release *record.Release) (layout.Files, error) {
+func (p *Plan) bundle(ctx context.Context, kitchen recipe.Kitchen, release *record.Release) (checkout.Files, error) {
 	before, err := p.releases.Before(release.Version)
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (p *Plan) graph(release *record.Release) ([]byte, error) {
 
 // catalog renders the graph; the release's own bundle is not in the checkout yet.
 func (p *Plan) catalog(
-	ctx context.Context, graph []byte, releases *record.Record, release *record.Release, files layout.Files,
+	ctx context.Context, graph []byte, releases *record.Record, release *record.Release, files checkout.Files,
 ) (catalog []byte, err error) {
 	err = inScratch(files, func(dir string) error {
 		older := served.Frozen(p.root, releases)
@@ -130,7 +131,7 @@ func (p *Plan) catalog(
 }
 
 // inScratch calls do with a temporary directory that holds the files.
-func inScratch(files layout.Files, do func(dir string) error) error {
+func inScratch(files checkout.Files, do func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "memcached-operator-bundle-")
 	if err != nil {
 		return fmt.Errorf("make room for the bundle: %w", err)

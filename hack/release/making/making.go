@@ -13,8 +13,8 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/example/memcached-operator/hack/bundle/fresh"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/checkout"
 	"github.com/example/memcached-operator/hack/release/record"
 )
 

@@ -18,7 +18,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/example/memcached-operator/hack/image/store"
-	"github.com/example/memcached-operator/hack/release/checkout"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/release/record"
 )
 

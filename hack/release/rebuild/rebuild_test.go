@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 
 	"github.com/example/memcached-operator/hack/image/store"
-	"github.com/example/memcached-operator/hack/release/checkout"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/release/rebuild"
 	"github.com/example/memcached-operator/hack/release/record"
 )

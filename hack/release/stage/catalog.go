@@ -11,6 +11,7 @@ import (
 	"github.com/example/memcached-operator/hack/catalog/render"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/record"
 )
@@ -84,7 +85,7 @@ func (s *Stage) catalog(ctx context.Context, result *Result) error {
 		return err
 	}
 	dir := filepath.Join(s.Out, "catalog")
-	if _, err := (layout.Files{project.Package + "/catalog.yaml": catalog}).Write(dir); err != nil {
+	if _, err := (checkout.Files{project.Package + "/catalog.yaml": catalog}).Write(dir); err != nil {
 		return err
 	}
 	image, err := s.Kitchen.Catalog(ctx, dir)

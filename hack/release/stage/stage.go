@@ -8,9 +8,9 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/bundle/layout"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/registry"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/operand"
@@ -120,7 +120,7 @@ func (s *Stage) released(ctx context.Context, release record.Release) (*Version,
 			return nil, err
 		}
 	}
-	files, err := layout.Read(filepath.Join(s.Kitchen.Root, project.BundleDir(release.Version)))
+	files, err := checkout.ReadFiles(filepath.Join(s.Kitchen.Root, project.BundleDir(release.Version)))
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +130,8 @@ func (s *Stage) released(ctx context.Context, release record.Release) (*Version,
 
 // bundle replaces what may be replaced in a bundle's files, builds its image and pushes it. The official reference is
 // what the catalog's template calls it; empty if it is not there.
-func (s *Stage) bundle(ctx context.Context, version, official string, files layout.Files) (string, error) {
-	staged, changed := layout.Files{}, false
+func (s *Stage) bundle(ctx context.Context, version, official string, files checkout.Files) (string, error) {
+	staged, changed := checkout.Files{}, false
 	for name, content := range files {
 		replaced, err := s.Operands.Replace(content)
 		if err != nil {
@@ -180,7 +180,7 @@ func (s *Stage) manifests() error {
 	if err != nil {
 		return fmt.Errorf("list the manifests in olm: %w", err)
 	}
-	files := layout.Files{}
+	files := checkout.Files{}
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		if err != nil {

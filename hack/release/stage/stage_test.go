@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/example/memcached-operator/hack/bundle/layout"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/buildertest"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/store"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/operand"
@@ -51,14 +51,14 @@ func released(t *testing.T) *stage.Stage {
 		Places: stage.Places{Registry: registry(t)},
 	}
 	dir := filepath.Join(root, project.BundleDir(version))
-	files := ok(layout.Read("../../../" + project.BundleDir(version)))(t)
+	files := ok(checkout.ReadFiles("../../../" + project.BundleDir(version)))(t)
 	ok(files.Write(dir))(t)
 	release := record.Release{
 		Version: version, Commit: "0123", OperatorImage: kept(t, project.OperatorImage), ScorecardImage: kept(t, project.ScorecardImage),
 		BundleImage: reference(t, project.BundleImage, ok(s.Kitchen.Bundle(t.Context(), dir))(t)),
 	}
 	release.Bundle, release.Files = frozen.Hash(files)
-	checkout := layout.Files{
+	checkout := checkout.Files{
 		template.File: []byte("schema: olm.template.basic\nentries:\n- {schema: olm.package, name: memcached-operator, defaultChannel: candidate}\n" +
 			"- {schema: olm.channel, package: memcached-operator, name: candidate, entries: [{name: " + project.CSVName(version) + "}]}\n" +
 			"- {schema: olm.bundle, image: '" + release.BundleImage + "'}\n"),
@@ -133,8 +133,8 @@ func TestAMapChangesOperandsAndNothingElse(t *testing.T) {
 	s := released(t)
 	s.Operands = standIns
 	result := ok(s.Run(t.Context()))(t)
-	before := ok(layout.Read(filepath.Join(s.Kitchen.Root, project.BundleDir(version))))(t)
-	after := ok(layout.Read(filepath.Join(s.Out, project.BundleDir(version))))(t)
+	before := ok(checkout.ReadFiles(filepath.Join(s.Kitchen.Root, project.BundleDir(version))))(t)
+	after := ok(checkout.ReadFiles(filepath.Join(s.Out, project.BundleDir(version))))(t)
 	if changed := before.Differences(after); len(changed) != 1 || changed[0] != csvFile {
 		t.Fatalf("changed files: %v", changed)
 	}

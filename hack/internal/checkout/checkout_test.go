@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/example/memcached-operator/hack/release/checkout"
+	"github.com/example/memcached-operator/hack/internal/checkout"
 )
 
 func git(t *testing.T, root string, args ...string) {

@@ -1,4 +1,4 @@
-package layout
+package checkout
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 // Files are the contents of a directory, by slash-separated path relative to it.
 type Files map[string][]byte
 
-// Read returns the files below dir. A directory that does not exist has none.
-func Read(dir string) (Files, error) {
+// ReadFiles returns the files below dir. A directory that does not exist has none.
+func ReadFiles(dir string) (Files, error) {
 	files := Files{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -56,7 +56,7 @@ func (f Files) Differences(other Files) []string {
 // Write makes dir hold exactly these files and returns the names of those that it wrote or removed. Files that are
 // right already are not touched, so their modification time says when they last changed.
 func (f Files) Write(dir string) ([]string, error) {
-	have, err := Read(dir)
+	have, err := ReadFiles(dir)
 	if err != nil {
 		return nil, err
 	}
