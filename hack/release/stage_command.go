@@ -17,9 +17,9 @@ import (
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/store"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/operand"
-	"github.com/example/memcached-operator/hack/release/record"
 	"github.com/example/memcached-operator/hack/release/stage"
 )
 

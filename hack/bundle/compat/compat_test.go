@@ -11,8 +11,8 @@ import (
 	"github.com/example/memcached-operator/hack/bundle/compat/lineage"
 	"github.com/example/memcached-operator/hack/catalog/served"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 const (

@@ -9,9 +9,8 @@ import (
 
 	"github.com/example/memcached-operator/hack/bundle/layout"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/frozen"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // Bundle is a version's bundle as the source gives it, beside what is on disk.
@@ -42,7 +41,7 @@ func Compare(root, version string) (*Bundle, error) {
 	pins := layout.Unreleased(version, before)
 	release := releases.Find(version)
 	if release != nil {
-		if err := frozen.Verify(root, *release); err != nil {
+		if err := record.Verify(root, *release); err != nil {
 			return nil, err
 		}
 		pins = Pins(*release, before)

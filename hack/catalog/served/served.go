@@ -14,8 +14,8 @@ import (
 	"github.com/example/memcached-operator/hack/catalog/picture"
 	"github.com/example/memcached-operator/hack/catalog/render"
 	"github.com/example/memcached-operator/hack/catalog/template"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 const (

@@ -17,9 +17,8 @@ import (
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/frozen"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // Make builds the release and writes it into the checkout: the bundle directory, the catalog and its template, the
@@ -93,7 +92,7 @@ func (p *Plan) bundle(ctx context.Context, kitchen recipe.Kitchen, release *reco
 		release.BundleImage, err = reference(project.BundleImage, image)
 		return err
 	})
-	release.Bundle, release.Files = frozen.Hash(files)
+	release.Bundle, release.Files = record.Hash(files)
 	return files, err
 }
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/example/memcached-operator/hack/bundle/fresh"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // Plan is a release that nothing stands in the way of.

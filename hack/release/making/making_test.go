@@ -15,9 +15,9 @@ import (
 	"github.com/example/memcached-operator/hack/image/buildertest"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/making"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 const version = project.Version

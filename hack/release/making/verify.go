@@ -8,9 +8,8 @@ import (
 	"slices"
 
 	"github.com/example/memcached-operator/hack/catalog/template"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/frozen"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // Verify checks every release of the checkout at root and returns the versions. The error names everything that is
@@ -33,7 +32,7 @@ func Verify(root string) ([]string, error) {
 	bundles := graph.Bundles()
 	for _, release := range releases.Releases {
 		versions = append(versions, release.Version)
-		wrong = append(wrong, frozen.Verify(root, release))
+		wrong = append(wrong, record.Verify(root, release))
 		if i := slices.Index(bundles, release.BundleImage); i >= 0 {
 			bundles = slices.Delete(bundles, i, i+1)
 		} else {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/example/memcached-operator/hack/image/store"
 	"github.com/example/memcached-operator/hack/internal/checkout"
-	"github.com/example/memcached-operator/hack/release/record"
+	"github.com/example/memcached-operator/hack/internal/record"
 )
 
 // Image returns the image of the given name (operator or scorecard) of a release, whose recorded reference by digest

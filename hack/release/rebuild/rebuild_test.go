@@ -13,8 +13,8 @@ import (
 
 	"github.com/example/memcached-operator/hack/image/store"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/release/rebuild"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // old is a repository whose commit has a hack/image that only writes down how it was called.

@@ -12,8 +12,8 @@ import (
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // unreleased stages the version under development, as a release made now would look: the same bundle, with the

@@ -11,11 +11,10 @@ import (
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/registry"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/rebuild"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // Version is where the images of one version are. Manifests refer to them so.
@@ -100,7 +99,7 @@ func (s *Stage) Run(ctx context.Context) (*Result, error) {
 // released stages a release: program images as recorded, the bundle as frozen.
 func (s *Stage) released(ctx context.Context, release record.Release) (*Version, error) {
 	s.Say("v%s: released, from commit %s", release.Version, release.Commit)
-	if err := frozen.Verify(s.Kitchen.Root, release); err != nil {
+	if err := record.Verify(s.Kitchen.Root, release); err != nil {
 		return nil, err
 	}
 	version := &Version{Version: release.Version, Released: true}

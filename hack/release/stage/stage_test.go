@@ -20,10 +20,9 @@ import (
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/image/store"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/frozen"
 	"github.com/example/memcached-operator/hack/release/operand"
-	"github.com/example/memcached-operator/hack/release/record"
 	"github.com/example/memcached-operator/hack/release/stage"
 )
 
@@ -57,7 +56,7 @@ func released(t *testing.T) *stage.Stage {
 		Version: version, Commit: "0123", OperatorImage: kept(t, project.OperatorImage), ScorecardImage: kept(t, project.ScorecardImage),
 		BundleImage: reference(t, project.BundleImage, ok(s.Kitchen.Bundle(t.Context(), dir))(t)),
 	}
-	release.Bundle, release.Files = frozen.Hash(files)
+	release.Bundle, release.Files = record.Hash(files)
 	checkout := checkout.Files{
 		template.File: []byte("schema: olm.template.basic\nentries:\n- {schema: olm.package, name: memcached-operator, defaultChannel: candidate}\n" +
 			"- {schema: olm.channel, package: memcached-operator, name: candidate, entries: [{name: " + project.CSVName(version) + "}]}\n" +

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // CorpusDir holds objects that samples for users do not show, such as the largest ones, relative to the root of the

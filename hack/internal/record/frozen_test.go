@@ -1,4 +1,4 @@
-package frozen_test
+package record_test
 
 import (
 	"os"
@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"github.com/example/memcached-operator/hack/internal/checkout"
-	"github.com/example/memcached-operator/hack/release/frozen"
-	"github.com/example/memcached-operator/hack/release/record"
+	"github.com/example/memcached-operator/hack/internal/record"
 )
 
 // released writes a released bundle into a new checkout.
@@ -22,13 +21,13 @@ func released(t *testing.T) (root, dir string, release record.Release) {
 		t.Fatal(err)
 	}
 	release = record.Release{Version: "1.0.0"}
-	release.Bundle, release.Files = frozen.Hash(files)
+	release.Bundle, release.Files = record.Hash(files)
 	return root, dir, release
 }
 
 func TestAnUnchangedBundleIsFrozen(t *testing.T) {
 	root, _, release := released(t)
-	if err := frozen.Verify(root, release); err != nil {
+	if err := record.Verify(root, release); err != nil {
 		t.Error(err)
 	}
 }
@@ -50,7 +49,7 @@ func TestEveryChangeIsNamed(t *testing.T) {
 		if err := change(dir); err != nil {
 			t.Fatal(err)
 		}
-		err := frozen.Verify(root, release)
+		err := record.Verify(root, release)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "bundles/v1.0.0") {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
@@ -60,7 +59,7 @@ func TestEveryChangeIsNamed(t *testing.T) {
 func TestARecordThatContradictsItselfIsFound(t *testing.T) {
 	root, _, release := released(t)
 	release.Bundle = "sha256:0"
-	if err := frozen.Verify(root, release); err == nil || !strings.Contains(err.Error(), "contradicts itself") {
+	if err := record.Verify(root, release); err == nil || !strings.Contains(err.Error(), "contradicts itself") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,5 +1,5 @@
 // Package frozen tells whether a released bundle directory is still what was released, and names what is not.
-package frozen
+package record
 
 import (
 	"crypto/sha256"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/record"
 )
 
 // Hash returns the hash of the directory, and of each file in it: sha256 of the sorted lines "<hash>  <name>\n", which
@@ -39,7 +38,7 @@ func digest(content []byte) string {
 }
 
 // Verify compares the bundle directory of a release, below root, with its record.
-func Verify(root string, release record.Release) error {
+func Verify(root string, release Release) error {
 	dir := project.BundleDir(release.Version)
 	files, err := checkout.ReadFiles(filepath.Join(root, dir))
 	if err != nil {
@@ -52,7 +51,7 @@ func Verify(root string, release record.Release) error {
 	}
 	if len(changes) == 0 {
 		return fmt.Errorf("%s: the record of v%s contradicts itself: its hashes of files do not add up to %s; restore it with git",
-			record.File, release.Version, release.Bundle)
+			File, release.Version, release.Bundle)
 	}
 	return fmt.Errorf("%s is released and frozen, but %s: restore it from git (`git log -- %s` shows who changed it), and make the change in the next version",
 		dir, strings.Join(changes, ", "), dir)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/example/memcached-operator/hack/release/record"
+	"github.com/example/memcached-operator/hack/internal/record"
 )
 
 func sample(versions ...string) *record.Record {
