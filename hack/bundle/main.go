@@ -9,9 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/example/memcached-operator/hack/bundle/fresh"
 	"github.com/example/memcached-operator/hack/bundle/plain"
-	"github.com/example/memcached-operator/hack/bundle/verify"
+	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/operand"
@@ -49,21 +48,21 @@ func command() *cobra.Command {
 }
 
 func compose(cmd *cobra.Command, root, version string, check bool) error {
-	bundle, err := fresh.Compare(root, version)
+	current, err := bundle.Compare(root, version)
 	if err != nil {
 		return err
 	}
 	if check {
-		return bundle.Check()
+		return current.Check()
 	}
-	if err := bundle.Write(); err != nil {
+	if err := current.Write(); err != nil {
 		return err
 	}
-	for _, name := range bundle.Stale {
-		cmd.Println("wrote", bundle.Dir+"/"+name)
+	for _, name := range current.Stale {
+		cmd.Println("wrote", current.Dir+"/"+name)
 	}
-	if len(bundle.Stale) == 0 {
-		cmd.Println(bundle.Dir, "is up to date")
+	if len(current.Stale) == 0 {
+		cmd.Println(current.Dir, "is up to date")
 	}
 	return nil
 }
@@ -81,7 +80,7 @@ func validateCommand(version *string) *cobra.Command {
 				dirs = []string{root + "/" + project.BundleDir(*version)}
 			}
 			for _, dir := range dirs {
-				if err := verify.Bundle(dir); err != nil {
+				if err := bundle.Validate(dir); err != nil {
 					return err
 				}
 				cmd.Println(dir, "is valid")

@@ -13,8 +13,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/example/memcached-operator/hack/bundle/csv"
-	"github.com/example/memcached-operator/hack/bundle/manifest"
+	"github.com/example/memcached-operator/hack/internal/bundle"
+	"github.com/example/memcached-operator/hack/internal/csv"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/operand"
 )
@@ -31,7 +31,7 @@ type Options struct {
 
 // Render returns the manifests of the bundle in dir as one YAML stream, in an order that kubectl can apply.
 func Render(dir string, options Options) ([]byte, error) {
-	bundle, err := manifests.GetBundleFromDir(dir)
+	content, err := manifests.GetBundleFromDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read as a bundle (`go run ./hack/bundle` writes it): %w", dir, err)
 	}
@@ -39,15 +39,15 @@ func Render(dir string, options Options) ([]byte, error) {
 	if !options.CRDsOnly {
 		objects = append(objects, csv.NamespaceManifest())
 	}
-	for _, crd := range bundle.V1CRDs {
+	for _, crd := range content.V1CRDs {
 		objects = append(objects, crd)
 	}
 	if !options.CRDsOnly {
-		objects = append(objects, install(bundle, options.Image)...)
+		objects = append(objects, install(content, options.Image)...)
 	}
 	var out bytes.Buffer
 	for _, object := range objects {
-		document, err := manifest.Encode(object)
+		document, err := bundle.Encode(object)
 		if err != nil {
 			return nil, err
 		}

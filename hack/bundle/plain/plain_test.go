@@ -18,11 +18,11 @@ import (
 	"github.com/example/memcached-operator/hack/release/operand"
 )
 
-const bundle = "../../../bundles/v" + project.Version
+const dir = "../../../bundles/v" + project.Version
 
 func render(t *testing.T, options plain.Options) []unstructured.Unstructured {
 	t.Helper()
-	out, err := plain.Render(bundle, options)
+	out, err := plain.Render(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/registry"
 	"github.com/sirupsen/logrus"
 
-	"github.com/example/memcached-operator/hack/bundle/csv"
 	"github.com/example/memcached-operator/hack/catalog/graph"
 	"github.com/example/memcached-operator/hack/catalog/lint"
+	"github.com/example/memcached-operator/hack/internal/csv"
 	"github.com/example/memcached-operator/hack/project"
 )
 

@@ -9,13 +9,11 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/bundle/fresh"
-	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/verify"
 	"github.com/example/memcached-operator/hack/catalog/render"
 	"github.com/example/memcached-operator/hack/catalog/served"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
@@ -77,12 +75,12 @@ func (p *Plan) bundle(ctx context.Context, kitchen recipe.Kitchen, release *reco
 	if err != nil {
 		return nil, err
 	}
-	files, err := layout.Compose(p.root, fresh.Pins(*release, before))
+	files, err := bundle.Compose(p.root, bundle.Released(*release, before))
 	if err != nil {
 		return nil, err
 	}
 	err = inScratch(files, func(dir string) error {
-		if err := verify.Bundle(dir); err != nil {
+		if err := bundle.Validate(dir); err != nil {
 			return err
 		}
 		image, err := kitchen.Bundle(ctx, dir)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/example/memcached-operator/hack/bundle/fresh"
+	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
@@ -53,11 +53,11 @@ func Check(ctx context.Context, root, version string, channels []string) (*Plan,
 	if _, err := Verify(root); err != nil {
 		return nil, err
 	}
-	bundle, err := fresh.Compare(root, version)
+	current, err := bundle.Compare(root, version)
 	if err != nil {
 		return nil, err
 	}
-	if err := bundle.Check(); err != nil {
+	if err := current.Check(); err != nil {
 		return nil, err
 	}
 	return &Plan{Version: version, Head: head, Channels: channels, root: root, releases: releases}, nil

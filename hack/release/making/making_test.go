@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/example/memcached-operator/hack/bundle/fresh"
-	"github.com/example/memcached-operator/hack/bundle/verify"
 	"github.com/example/memcached-operator/hack/catalog/served"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/buildertest"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
@@ -42,11 +41,11 @@ entries:
   name: candidate
   entries: []
 `)
-	bundle, err := fresh.Compare(root, version)
+	current, err := bundle.Compare(root, version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bundle.Write(); err != nil {
+	if err := current.Write(); err != nil {
 		t.Fatal(err)
 	}
 	git(t, root, "init", "-q", "-b", "main")
@@ -130,7 +129,7 @@ func TestALifeOfARelease(t *testing.T) {
 	if _, err := making.Verify(root); err == nil || !strings.Contains(err.Error(), "metadata/annotations.yaml has changed") {
 		t.Errorf("a changed release: %v", err)
 	}
-	if _, err := fresh.Compare(root, version); err == nil || !strings.Contains(err.Error(), "frozen") {
+	if _, err := bundle.Compare(root, version); err == nil || !strings.Contains(err.Error(), "frozen") {
 		t.Errorf("composing a changed release: %v", err)
 	}
 }
@@ -147,14 +146,14 @@ func assertReleased(t *testing.T, root string, release *record.Release) {
 	if strings.Contains(string(csv), project.Tagged(project.OperatorImage, version)) || !strings.Contains(string(csv), release.OperatorImage) {
 		t.Error("the bundle does not refer to the operator by digest")
 	}
-	if err := verify.Bundle(filepath.Join(root, project.BundleDir(version))); err != nil {
+	if err := bundle.Validate(filepath.Join(root, project.BundleDir(version))); err != nil {
 		t.Error(err)
 	}
-	bundle, err := fresh.Compare(root, version)
+	current, err := bundle.Compare(root, version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bundle.Check(); err != nil || !bundle.Released {
+	if err := current.Check(); err != nil || !current.Released {
 		t.Errorf("the frozen bundle is not what the source gives: %v", err)
 	}
 	catalog, err := served.Render(t.Context(), root)

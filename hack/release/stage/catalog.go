@@ -6,11 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/bundle/fresh"
-	"github.com/example/memcached-operator/hack/bundle/layout"
 	"github.com/example/memcached-operator/hack/catalog/render"
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
@@ -20,7 +19,7 @@ import (
 // digests of the images just built in the place of tags.
 func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Version, error) {
 	s.Say("v%s: not released, from the files in %s", s.Unreleased, s.Kitchen.Root)
-	current, err := fresh.Compare(s.Kitchen.Root, s.Unreleased)
+	current, err := bundle.Compare(s.Kitchen.Root, s.Unreleased)
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +47,9 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Versi
 	if err != nil {
 		return nil, err
 	}
-	pins := layout.Unreleased(s.Unreleased, before)
+	pins := bundle.Unreleased(s.Unreleased, before)
 	pins.OperatorImage, pins.ScorecardImage = version.OperatorImage, version.ScorecardImage
-	files, err := layout.Compose(s.Kitchen.Root, pins)
+	files, err := bundle.Compose(s.Kitchen.Root, pins)
 	if err != nil {
 		return nil, err
 	}

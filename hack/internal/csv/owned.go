@@ -33,7 +33,7 @@ func ownedCRDs(crds []apiextensionsv1.CustomResourceDefinition) ([]v1alpha1.CRDD
 	for _, crd := range crds {
 		describe, ok := describers[crd.Spec.Names.Kind]
 		if !ok {
-			return nil, fmt.Errorf("kind %s has no descriptors: describe it in hack/bundle/csv, as memcached.go does", crd.Spec.Names.Kind)
+			return nil, fmt.Errorf("kind %s has no descriptors: describe it in hack/internal/csv, as memcached.go does", crd.Spec.Names.Kind)
 		}
 		for _, version := range servedVersions(crd) {
 			d := describe()

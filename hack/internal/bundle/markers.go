@@ -2,7 +2,7 @@
 // resource definitions from the API types, permissions from +kubebuilder:rbac lines.
 //
 // It runs controller-tools as a library, in memory. What is done with the objects is not its business.
-package markers
+package bundle
 
 import (
 	"bytes"
@@ -30,9 +30,9 @@ type Objects struct {
 	ClusterRules, NamespaceRules []rbacv1.PolicyRule
 }
 
-// Generate reads the packages below dir that match the patterns (as the go command takes them, such as
+// ReadMarkers reads the packages below dir that match the patterns (as the go command takes them, such as
 // ./operator/...). A mistake in a marker is returned with its position.
-func Generate(dir string, patterns ...string) (*Objects, error) {
+func ReadMarkers(dir string, patterns ...string) (*Objects, error) {
 	crds, roles := memory{}, memory{}
 	var crdGenerator genall.Generator = crd.Generator{}
 	var rbacGenerator genall.Generator = rbac.Generator{RoleName: "manager"}

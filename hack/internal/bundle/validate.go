@@ -1,6 +1,6 @@
 // Package verify validates a bundle directory with the operator framework's own validators. A warning counts as a
 // failure: every one of them is something that a catalog's reviewers, or its users, would run into.
-package verify
+package bundle
 
 import (
 	"fmt"
@@ -38,8 +38,8 @@ var installable = map[string]bool{
 	"RoleBinding": true, "Service": true,
 }
 
-// Bundle validates the bundle in dir. The error names every finding.
-func Bundle(dir string) error {
+// Validate validates the bundle in dir. The error names every finding.
+func Validate(dir string) error {
 	bundle, err := manifests.GetBundleFromDir(dir)
 	if err != nil {
 		return fmt.Errorf("%s cannot be read as a bundle: %w", dir, err)

@@ -1,4 +1,4 @@
-package layout
+package bundle
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/example/memcached-operator/hack/bundle/csv"
+	"github.com/example/memcached-operator/hack/internal/csv"
 	"github.com/example/memcached-operator/hack/project"
 )
 

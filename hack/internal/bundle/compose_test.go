@@ -1,4 +1,4 @@
-package layout_test
+package bundle_test
 
 import (
 	"os"
@@ -11,21 +11,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/example/memcached-operator/hack/bundle/layout"
+	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 )
 
 const root = "../../.."
 
 // compose composes the bundle of this checkout, once for all tests: reading the source takes seconds.
-var compose = sync.OnceValues(func() (checkout.Files, error) { return layout.Compose(root, layout.Unreleased("9.9.9", "9.9.8")) })
+var compose = sync.OnceValues(func() (checkout.Files, error) { return bundle.Compose(root, bundle.Unreleased("9.9.9", "9.9.8")) })
 
 func TestComposingTwiceGivesTheSameBytes(t *testing.T) {
 	first, err := compose()
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := layout.Compose(root, layout.Unreleased("9.9.9", "9.9.8"))
+	second, err := bundle.Compose(root, bundle.Unreleased("9.9.9", "9.9.8"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +87,11 @@ func TestTheExamplesBeginWithACache(t *testing.T) {
 }
 
 func TestPinsReachTheBundle(t *testing.T) {
-	pins := layout.Pins{
+	pins := bundle.Pins{
 		Version: "9.9.9", Replaces: "9.9.8", CreatedAt: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
 		OperatorImage: "quay.io/example/memcached-operator@sha256:aaa", ScorecardImage: "quay.io/example/memcached-operator-scorecard@sha256:bbb",
 	}
-	files, err := layout.Compose(root, pins)
+	files, err := bundle.Compose(root, pins)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,12 @@
 // Package fresh compares the bundle directory of a version with what the source gives, and brings it up to date. A
 // version that is released is compared, never written.
-package fresh
+package bundle
 
 import (
 	"fmt"
 	"path/filepath"
 	"strings"
 
-	"github.com/example/memcached-operator/hack/bundle/layout"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
@@ -38,15 +37,15 @@ func Compare(root, version string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	pins := layout.Unreleased(version, before)
+	pins := Unreleased(version, before)
 	release := releases.Find(version)
 	if release != nil {
 		if err := record.Verify(root, *release); err != nil {
 			return nil, err
 		}
-		pins = Pins(*release, before)
+		pins = Released(*release, before)
 	}
-	files, err := layout.Compose(root, pins)
+	files, err := Compose(root, pins)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +60,9 @@ func Compare(root, version string) (*Bundle, error) {
 	}, nil
 }
 
-// Pins are the facts of a released version; before is the version released before it, empty for the first.
-func Pins(release record.Release, before string) layout.Pins {
-	return layout.Pins{
+// Released are the facts of a released version; before is the version released before it, empty for the first.
+func Released(release record.Release, before string) Pins {
+	return Pins{
 		Version: release.Version, Replaces: before, CreatedAt: release.Date,
 		OperatorImage: release.OperatorImage, ScorecardImage: release.ScorecardImage,
 	}

@@ -1,10 +1,10 @@
-package verify_test
+package bundle_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/example/memcached-operator/hack/bundle/verify"
+	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 )
@@ -12,7 +12,7 @@ import (
 const current = "../../../"
 
 func TestTheBundleOfThisCheckoutIsValid(t *testing.T) {
-	if err := verify.Bundle(current + project.BundleDir(project.Version)); err != nil {
+	if err := bundle.Validate(current + project.BundleDir(project.Version)); err != nil {
 		t.Error(err)
 	}
 }
@@ -51,7 +51,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			if _, err := files.Write(dir); err != nil {
 				t.Fatal(err)
 			}
-			if err := verify.Bundle(dir); err == nil || !strings.Contains(err.Error(), test.want) {
+			if err := bundle.Validate(dir); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package layout
+package bundle
 
 import (
 	"cmp"
@@ -12,10 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/example/memcached-operator/hack/bundle/csv"
-	"github.com/example/memcached-operator/hack/bundle/manifest"
-	"github.com/example/memcached-operator/hack/bundle/markers"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/csv"
 	"github.com/example/memcached-operator/hack/project"
 )
 
@@ -42,7 +40,7 @@ func Unreleased(version, replaces string) Pins {
 
 // Compose reads the operator's source and the samples below root (the checkout) and returns the bundle's files.
 func Compose(root string, pins Pins) (checkout.Files, error) {
-	objects, err := markers.Generate(root, "./operator/...")
+	objects, err := ReadMarkers(root, "./operator/...")
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +72,7 @@ func Compose(root string, pins Pins) (checkout.Files, error) {
 
 	out := checkout.Files{}
 	for name, object := range files {
-		if out[name], err = manifest.Encode(object); err != nil {
+		if out[name], err = Encode(object); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package manifest_test
+package bundle_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/example/memcached-operator/hack/bundle/manifest"
+	"github.com/example/memcached-operator/hack/internal/bundle"
 )
 
 func TestEncodeWritesWhatWasSetAndNothingElse(t *testing.T) {
@@ -23,7 +23,7 @@ func TestEncodeWritesWhatWasSetAndNothingElse(t *testing.T) {
 			}},
 		},
 	}
-	got, err := manifest.Encode(deployment)
+	got, err := bundle.Encode(deployment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ spec:
 }
 
 func TestEncodeKeepsLargeNumbers(t *testing.T) {
-	got, err := manifest.Encode(map[string]any{"kind": "X", "n": int64(9007199254740993)})
+	got, err := bundle.Encode(map[string]any{"kind": "X", "n": int64(9007199254740993)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package manifest writes Kubernetes objects as the YAML that people review: sorted keys, no status, none of the
 // empty fields that Go types leave behind. It knows nothing about any kind of object in particular.
-package manifest
+package bundle
 
 import (
 	"bytes"

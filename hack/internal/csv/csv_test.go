@@ -16,15 +16,15 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/example/memcached-operator/hack/bundle/csv"
-	"github.com/example/memcached-operator/hack/bundle/markers"
+	"github.com/example/memcached-operator/hack/internal/bundle"
+	"github.com/example/memcached-operator/hack/internal/csv"
 	"github.com/example/memcached-operator/hack/project"
 )
 
 const image = "quay.io/example/memcached-operator@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 // source reads the markers of this checkout, once for all tests: it takes seconds.
-var source = sync.OnceValues(func() (*markers.Objects, error) { return markers.Generate("../../..", "./operator/...") })
+var source = sync.OnceValues(func() (*bundle.Objects, error) { return bundle.ReadMarkers("../../..", "./operator/...") })
 
 func inputs(t *testing.T) csv.Inputs {
 	t.Helper()
