@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/example/memcached-operator/hack/catalog/graph"
+	"github.com/example/memcached-operator/hack/graph"
 )
 
 // arrows are how each kind of edge is drawn, from what is installed to what is installed over it.

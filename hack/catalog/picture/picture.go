@@ -12,7 +12,7 @@ import (
 
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
-	"github.com/example/memcached-operator/hack/catalog/graph"
+	"github.com/example/memcached-operator/hack/graph"
 )
 
 //go:embed page.md.tmpl

@@ -19,8 +19,7 @@ import (
 	"github.com/operator-framework/operator-registry/pkg/registry"
 	"github.com/sirupsen/logrus"
 
-	"github.com/example/memcached-operator/hack/catalog/graph"
-	"github.com/example/memcached-operator/hack/catalog/lint"
+	"github.com/example/memcached-operator/hack/graph"
 	"github.com/example/memcached-operator/hack/internal/csv"
 	"github.com/example/memcached-operator/hack/project"
 )
@@ -95,7 +94,7 @@ func lintGraph(config declcfg.DeclarativeConfig) error {
 	if err != nil {
 		return err
 	}
-	violations := lint.Graph(upgrades)
+	violations := graph.Lint(upgrades)
 	if len(violations) == 0 {
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
-	"github.com/example/memcached-operator/hack/catalog/graph"
 	"github.com/example/memcached-operator/hack/catalog/render"
+	"github.com/example/memcached-operator/hack/graph"
 	"github.com/example/memcached-operator/hack/project"
 )
 

@@ -1,4 +1,4 @@
-package lint_test
+package graph_test
 
 import (
 	"flag"
@@ -12,7 +12,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/property"
 
-	"github.com/example/memcached-operator/hack/catalog/lint"
+	"github.com/example/memcached-operator/hack/graph"
 )
 
 var (
@@ -237,14 +237,14 @@ func (w world) verdict() []string {
 }
 
 // linted is what the lint says about the same.
-func linted(found []lint.Violation) []string {
+func linted(found []graph.Violation) []string {
 	got := []string{}
 	unresolved := map[string]bool{}
 	for _, v := range found {
 		switch v.Rule {
-		case lint.V0DeadEnd, lint.V1DeadEnd, lint.Switch:
+		case graph.RuleV0DeadEnd, graph.RuleV1DeadEnd, graph.RuleSwitch:
 			got = append(got, fmt.Sprintf("%s %s %s", v.Channel, v.Entry, v.Rule))
-		case lint.TwoHeads, lint.Backwards:
+		case graph.RuleTwoHeads, graph.RuleBackwards:
 			unresolved[v.Channel] = true
 		}
 	}

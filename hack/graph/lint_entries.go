@@ -1,4 +1,4 @@
-package lint
+package graph
 
 import (
 	"fmt"
@@ -6,12 +6,10 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-
-	"github.com/example/memcached-operator/hack/catalog/graph"
 )
 
 // named are the releases that the entry replaces or skips, each once.
-func named(entry *graph.Entry) []string {
+func named(entry *Entry) []string {
 	all := append([]string{entry.Replaces}, entry.Skips...)
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "" })
@@ -26,7 +24,7 @@ func names(c channel) []Violation {
 				continue
 			}
 			found = append(found, Violation{
-				Rule: UnknownName, Entry: entry.Name,
+				Rule: RuleUnknownName, Entry: entry.Name,
 				Wrong: fmt.Sprintf("it names %s, but there is no bundle of that name", name),
 				Mend:  "name a release of the catalog, or none",
 			})
@@ -42,7 +40,7 @@ func backwards(c channel) []Violation {
 		for _, name := range named(entry) {
 			if from := c.graph.Release(name); from != nil && !entry.Version.GT(from.Version) {
 				found = append(found, Violation{
-					Rule: Backwards, Entry: entry.Name,
+					Rule: RuleBackwards, Entry: entry.Name,
 					Wrong: fmt.Sprintf("its edge from %s does not lead to a higher version", name),
 					Mend:  fmt.Sprintf("take %s out of its replaces and skips", name),
 				})
@@ -57,7 +55,7 @@ func overlaps(c channel) []Violation {
 	for _, entry := range c.Entries {
 		if entry.Replaces != "" && slices.Contains(entry.Skips, entry.Replaces) {
 			found = append(found, Violation{
-				Rule: Overlap, Entry: entry.Name,
+				Rule: RuleOverlap, Entry: entry.Name,
 				Wrong: fmt.Sprintf("it both replaces and skips %[1]s, so that OLM v0 takes %[1]s, and all edges to it, out of the channel", entry.Replaces),
 				Mend:  fmt.Sprintf("take %s out of its skips", entry.Replaces),
 			})
@@ -79,25 +77,25 @@ func ranges(c channel) []Violation {
 		upTo := fmt.Sprintf("end it with <%s", entry.Version)
 		switch {
 		case !within.Readable():
-			add(Unreadable, "cannot be read, and OLM ignores it", "write it like '>=0.1.0 <0.3.0'")
+			add(RuleUnreadable, "cannot be read, and OLM ignores it", "write it like '>=0.1.0 <0.3.0'")
 		case within.HoldsAbove(entry.Version):
-			add(Unbounded, "holds versions above its own, which OLM v0 takes back to it", upTo)
+			add(RuleUnbounded, "holds versions above its own, which OLM v0 takes back to it", upTo)
 		case within.Holds(entry.Version):
-			add(SelfRange, "holds its own version, so that OLM v0 upgrades it to itself", upTo)
+			add(RuleSelfRange, "holds its own version, so that OLM v0 upgrades it to itself", upTo)
 		}
 		if !within.HasLowerEnd() {
-			add(Unbounded, "has no lower end", "begin it with >= and the oldest release that was tested")
+			add(RuleUnbounded, "has no lower end", "begin it with >= and the oldest release that was tested")
 		}
 		if older := c.below(entry); entry.Replaces == "" && older != nil {
-			add(Prunes, fmt.Sprintf("is no link of the chain, and it replaces nothing: the chain ends before %s", older.Name), "add replaces: "+older.Name)
+			add(RulePrunes, fmt.Sprintf("is no link of the chain, and it replaces nothing: the chain ends before %s", older.Name), "add replaces: "+older.Name)
 		}
 	}
 	return found
 }
 
 // below is the entry with the highest version below the given one's, nil when there is none.
-func (c channel) below(entry *graph.Entry) *graph.Entry {
-	var found *graph.Entry
+func (c channel) below(entry *Entry) *Entry {
+	var found *Entry
 	for _, other := range c.Entries {
 		if other.Version.LT(entry.Version) && (found == nil || other.Version.GT(found.Version)) {
 			found = other
@@ -117,7 +115,7 @@ func barriers(c channel) []Violation {
 			}
 			if edges := edgesFromBelow(c.graph, entry, barrier.Release.Version); len(edges) > 0 {
 				found = append(found, Violation{
-					Rule: PassesBarrier, Entry: entry.Name,
+					Rule: RulePassesBarrier, Entry: entry.Name,
 					Wrong: fmt.Sprintf("it passes over the barrier release %s (%s) by %s", barrier.Name, barrier.Reason, strings.Join(edges, ", ")),
 					Mend:  fmt.Sprintf("have edges from %s on only, and edges to it from what is older", barrier.Name),
 				})
@@ -127,7 +125,7 @@ func barriers(c channel) []Violation {
 	return found
 }
 
-func edgesFromBelow(g *graph.Graph, entry *graph.Entry, barrier semver.Version) []string {
+func edgesFromBelow(g *Graph, entry *Entry, barrier semver.Version) []string {
 	var edges []string
 	for _, release := range g.Releases {
 		if kind := entry.Edge(release); kind != "" && release.Version.LT(barrier) {

@@ -7,15 +7,13 @@
 // Whether an entry can be installed by startingCSV is no rule of its own. With a startingCSV and nothing installed,
 // OLM v0.46 filters the catalog by that name before it orders the channel (getSubscriptionVariables in resolver.go),
 // so an entry that another one skips can be installed all the same. What cannot be are a bundle with the property
-// olm.deprecated and an entry that replaces or skips itself: OLMProperty and Backwards name those.
-package lint
+// olm.deprecated and an entry that replaces or skips itself: OLMProperty and RuleBackwards name those.
+package graph
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/example/memcached-operator/hack/catalog/graph"
 )
 
 // Rule names what a graph must not do.
@@ -23,38 +21,38 @@ type Rule string
 
 // The rules. A violation of any is a reason not to serve the catalog.
 const (
-	// TwoHeads: more than one entry is neither replaced nor skipped. OLM v0 then resolves nothing in the channel.
-	TwoHeads Rule = "two-heads"
-	// V0DeadEnd: OLM v0 does not get from the entry to the channel's head.
-	V0DeadEnd Rule = "v0-dead-end"
-	// V1DeadEnd: OLM v1 does not get from the entry to the channel's highest version.
-	V1DeadEnd Rule = "v1-dead-end"
-	// Switch: who comes from another channel with a release that this one lacks does not get to the head.
-	Switch Rule = "switch"
-	// Backwards: an edge leads to the same version or a lower one.
-	Backwards Rule = "backwards"
-	// Overlap: an entry both replaces and skips a release. It takes the release, and what is reached through it, off
+	// RuleTwoHeads: more than one entry is neither replaced nor skipped. OLM v0 then resolves nothing in the channel.
+	RuleTwoHeads Rule = "two-heads"
+	// RuleV0DeadEnd: OLM v0 does not get from the entry to the channel's head.
+	RuleV0DeadEnd Rule = "v0-dead-end"
+	// RuleV1DeadEnd: OLM v1 does not get from the entry to the channel's highest version.
+	RuleV1DeadEnd Rule = "v1-dead-end"
+	// RuleSwitch: who comes from another channel with a release that this one lacks does not get to the head.
+	RuleSwitch Rule = "switch"
+	// RuleBackwards: an edge leads to the same version or a lower one.
+	RuleBackwards Rule = "backwards"
+	// RuleOverlap: an entry both replaces and skips a release. It takes the release, and what is reached through it, off
 	// the chain that OLM v0 chooses from.
-	Overlap Rule = "replaces-and-skips"
-	// UnknownName: replaces, skips or the list of barriers names no bundle of the catalog.
-	UnknownName Rule = "unknown-name"
-	// Unreadable: OLM cannot read the skipRange and ignores it.
-	Unreadable Rule = "skiprange-unreadable"
-	// SelfRange: the skipRange holds the entry's own version, so that OLM v0 upgrades it to itself.
-	SelfRange Rule = "skiprange-self"
-	// Unbounded: the skipRange has no lower end, or holds versions above the entry's own.
-	Unbounded Rule = "skiprange-unbounded"
-	// Prunes: an entry has a skipRange and replaces nothing though there are older ones. A skipRange is no link of the
+	RuleOverlap Rule = "replaces-and-skips"
+	// RuleUnknownName: replaces, skips or the list of barriers names no bundle of the catalog.
+	RuleUnknownName Rule = "unknown-name"
+	// RuleUnreadable: OLM cannot read the skipRange and ignores it.
+	RuleUnreadable Rule = "skiprange-unreadable"
+	// RuleSelfRange: the skipRange holds the entry's own version, so that OLM v0 upgrades it to itself.
+	RuleSelfRange Rule = "skiprange-self"
+	// RuleUnbounded: the skipRange has no lower end, or holds versions above the entry's own.
+	RuleUnbounded Rule = "skiprange-unbounded"
+	// RulePrunes: an entry has a skipRange and replaces nothing though there are older ones. A skipRange is no link of the
 	// chain, so that it ends there.
-	Prunes Rule = "skiprange-prunes"
-	// NoSuccessor: what is deprecated has nothing to move to.
-	NoSuccessor Rule = "deprecated-without-successor"
-	// OLMProperty: a bundle has the property olm.deprecated, for which OLM v0 refuses to install it.
-	OLMProperty Rule = "deprecated-property"
-	// PassesBarrier: an edge leads from below a barrier release to above it.
-	PassesBarrier Rule = "barrier"
-	// WrongName: a release is not called <package>.v<version>.
-	WrongName Rule = "name-version"
+	RulePrunes Rule = "skiprange-prunes"
+	// RuleNoSuccessor: what is deprecated has nothing to move to.
+	RuleNoSuccessor Rule = "deprecated-without-successor"
+	// RuleOLMProperty: a bundle has the property olm.deprecated, for which OLM v0 refuses to install it.
+	RuleOLMProperty Rule = "deprecated-property"
+	// RulePassesBarrier: an edge leads from below a barrier release to above it.
+	RulePassesBarrier Rule = "barrier"
+	// RuleWrongName: a release is not called <package>.v<version>.
+	RuleWrongName Rule = "name-version"
 )
 
 // Violation is one thing that is wrong with a graph.
@@ -81,8 +79,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s [%s]; %s", strings.Join(where, ", "), v.Wrong, v.Rule, v.Mend)
 }
 
-// Graph returns all violations, by channel and then by rule in the order of its checks; none for a good graph.
-func Graph(g *graph.Graph) []Violation {
+// Lint returns all violations, by channel and then by rule in the order of its checks; none for a good graph.
+func Lint(g *Graph) []Violation {
 	found := releases(g)
 	for _, c := range g.Channels {
 		in := channel{Channel: c, graph: g}
@@ -100,12 +98,12 @@ func Graph(g *graph.Graph) []Violation {
 
 // channel is a channel in its graph.
 type channel struct {
-	*graph.Channel
-	graph *graph.Graph
+	*Channel
+	graph *Graph
 }
 
 // goal is where an edge from a release should lead: to the highest entry, or to the first barrier on the way there.
-func (c channel) goal(from *graph.Release) *graph.Entry {
+func (c channel) goal(from *Release) *Entry {
 	for _, barrier := range c.graph.Barriers {
 		if barrier.Release == nil || !barrier.Release.Version.GT(from.Version) {
 			continue
@@ -118,9 +116,9 @@ func (c channel) goal(from *graph.Release) *graph.Entry {
 }
 
 // addEdge says how to make an edge from a release on which OLM stays.
-func (c channel) addEdge(from *graph.Release) string {
+func (c channel) addEdge(from *Release) string {
 	goal := c.goal(from)
-	skipped := slices.ContainsFunc(c.Entries, func(e *graph.Entry) bool { return slices.Contains(e.Skips, goal.Name) })
+	skipped := slices.ContainsFunc(c.Entries, func(e *Entry) bool { return slices.Contains(e.Skips, goal.Name) })
 	switch {
 	case goal.Name == from.Name:
 		return "take away the edges that lead back from it"
@@ -134,19 +132,19 @@ func (c channel) addEdge(from *graph.Release) string {
 }
 
 // releases are the checks that need no channel.
-func releases(g *graph.Graph) []Violation {
+func releases(g *Graph) []Violation {
 	var found []Violation
 	for _, release := range g.Releases {
 		if want := g.Package + ".v" + release.Version.String(); release.Name != want {
 			found = append(found, Violation{
-				Rule: WrongName, Entry: release.Name,
+				Rule: RuleWrongName, Entry: release.Name,
 				Wrong: fmt.Sprintf("its version is %s", release.Version),
 				Mend:  fmt.Sprintf("call it %s, or mend the version in its olm.package property", want),
 			})
 		}
 		if release.Refused {
 			found = append(found, Violation{
-				Rule: OLMProperty, Entry: release.Name,
+				Rule: RuleOLMProperty, Entry: release.Name,
 				Wrong: "its bundle has the property olm.deprecated, so OLM v0 refuses to install it",
 				Mend:  "take the property away, and deprecate it in olm.deprecations",
 			})
@@ -155,8 +153,8 @@ func releases(g *graph.Graph) []Violation {
 	for _, barrier := range g.Barriers {
 		if barrier.Release == nil {
 			found = append(found, Violation{
-				Rule: UnknownName, Entry: barrier.Name,
-				Wrong: graph.BarrierSchema + " names it, but there is no bundle of that name",
+				Rule: RuleUnknownName, Entry: barrier.Name,
+				Wrong: BarrierSchema + " names it, but there is no bundle of that name",
 				Mend:  "name a release of the catalog",
 			})
 		}

@@ -1,4 +1,4 @@
-package lint_test
+package graph_test
 
 import (
 	"bytes"
@@ -12,8 +12,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/property"
 
-	"github.com/example/memcached-operator/hack/catalog/graph"
-	"github.com/example/memcached-operator/hack/catalog/lint"
+	"github.com/example/memcached-operator/hack/graph"
 )
 
 const image = "quay.io/p@sha256:1111111111111111111111111111111111111111111111111111111111111111"
@@ -49,13 +48,13 @@ func bundle(name string, properties ...property.Property) declcfg.Bundle {
 	return declcfg.Bundle{Schema: declcfg.SchemaBundle, Package: "p", Name: name, Image: image, Properties: append(properties, version)}
 }
 
-func violations(t *testing.T, config declcfg.DeclarativeConfig) []lint.Violation {
+func violations(t *testing.T, config declcfg.DeclarativeConfig) []graph.Violation {
 	t.Helper()
 	g, err := graph.Read(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lint.Graph(g)
+	return graph.Lint(g)
 }
 
 func TestEveryRuleIsFoundAndNothingElse(t *testing.T) {

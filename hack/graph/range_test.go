@@ -5,7 +5,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/example/memcached-operator/hack/catalog/graph"
+	"github.com/example/memcached-operator/hack/graph"
 )
 
 func TestWhereARangeEnds(t *testing.T) {

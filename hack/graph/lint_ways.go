@@ -1,10 +1,8 @@
-package lint
+package graph
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/example/memcached-operator/hack/catalog/graph"
 )
 
 func heads(c channel) []Violation {
@@ -19,7 +17,7 @@ func heads(c channel) []Violation {
 			continue
 		}
 		found = append(found, Violation{
-			Rule: TwoHeads, Entry: head.Name,
+			Rule: RuleTwoHeads, Entry: head.Name,
 			Wrong: fmt.Sprintf("it is a second head beside %s: nothing replaces or skips it, so OLM v0 resolves nothing in this channel", highest.Name),
 			// A skipRange may be an edge already, but only replaces and skips make it no head.
 			Mend: fmt.Sprintf("add %s to the skips of %s", head.Name, c.goal(head.Release).Name),
@@ -31,8 +29,8 @@ func heads(c channel) []Violation {
 // way is how one generation of OLM goes on in a channel, and where to.
 type way struct {
 	olm  string
-	step graph.Step
-	goal *graph.Entry
+	step Step
+	goal *Entry
 	rule Rule
 	why  string
 }
@@ -43,13 +41,13 @@ func (c channel) ways() []way {
 	var found []way
 	if v0, err := c.V0(); err == nil {
 		found = append(found, way{
-			olm: "v0", step: v0, goal: c.Heads()[0], rule: V0DeadEnd,
+			olm: "v0", step: v0, goal: c.Heads()[0], rule: RuleV0DeadEnd,
 			why: "no entry has an edge from there that OLM v0 sees, as it leaves out what another entry skips",
 		})
 	}
 	if highest := c.Highest(); highest.Deprecated == "" {
 		found = append(found, way{
-			olm: "v1", step: c.V1(), goal: highest, rule: V1DeadEnd,
+			olm: "v1", step: c.V1(), goal: highest, rule: RuleV1DeadEnd,
 			why: "no entry has an edge from there that OLM v1 follows, as it goes to nothing deprecated",
 		})
 	}
@@ -61,7 +59,7 @@ func deadEnds(c channel) []Violation {
 	var found []Violation
 	for _, way := range c.ways() {
 		for _, entry := range c.Entries {
-			end := graph.Walk(entry.Release, way.goal.Release, way.step)
+			end := Walk(entry.Release, way.goal.Release, way.step)
 			if end == way.goal.Name {
 				continue
 			}
@@ -89,13 +87,13 @@ func switches(c channel) []Violation {
 		}
 		var stuck []string
 		for _, way := range c.ways() {
-			if graph.Walk(release, way.goal.Release, way.step) != way.goal.Name {
+			if Walk(release, way.goal.Release, way.step) != way.goal.Name {
 				stuck = append(stuck, way.olm)
 			}
 		}
 		if len(stuck) > 0 {
 			found = append(found, Violation{
-				Rule: Switch, Entry: release.Name,
+				Rule: RuleSwitch, Entry: release.Name,
 				Wrong: fmt.Sprintf("only %s has it, and who switches from there to this channel is stuck under OLM %s",
 					strings.Join(having(c.graph, release), " and "), strings.Join(stuck, " and ")),
 				Mend: c.addEdge(release),
@@ -106,7 +104,7 @@ func switches(c channel) []Violation {
 }
 
 // having names the channels that have the release.
-func having(g *graph.Graph, release *graph.Release) []string {
+func having(g *Graph, release *Release) []string {
 	var found []string
 	for _, c := range g.Channels {
 		if c.Entry(release.Name) != nil {
@@ -126,7 +124,7 @@ func successors(c channel) []Violation {
 	highest := c.Highest()
 	if highest.Deprecated != "" {
 		found = append(found, Violation{
-			Rule: NoSuccessor, Entry: highest.Name,
+			Rule: RuleNoSuccessor, Entry: highest.Name,
 			Wrong: "it is deprecated, but the highest version of the channel",
 			Mend:  "release a successor into the channel first, or deprecate the channel as well and leave the release out of olm.deprecations",
 		})
@@ -136,7 +134,7 @@ func successors(c channel) []Violation {
 	}
 	if c.Name == c.graph.DefaultChannel {
 		found = append(found, Violation{
-			Rule: NoSuccessor, Wrong: "it is deprecated, but the package's default channel", Mend: "make another one the default",
+			Rule: RuleNoSuccessor, Wrong: "it is deprecated, but the package's default channel", Mend: "make another one the default",
 		})
 	}
 	for _, other := range c.graph.Channels {
@@ -145,7 +143,7 @@ func successors(c channel) []Violation {
 		}
 	}
 	return append(found, Violation{
-		Rule:  NoSuccessor,
+		Rule:  RuleNoSuccessor,
 		Wrong: fmt.Sprintf("it is deprecated, and no channel that is not has %s or a newer release to switch to", highest.Name),
 		Mend:  "release it into another channel first",
 	})

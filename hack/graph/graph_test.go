@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
-	"github.com/example/memcached-operator/hack/catalog/graph"
+	"github.com/example/memcached-operator/hack/graph"
 )
 
 // catalog has the package p with a bundle for each of the versions 0.1.0 to 0.4.0.
