@@ -18,9 +18,8 @@ import (
 
 	"github.com/example/memcached-operator/hack/image/builder"
 	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/image/registry"
-	"github.com/example/memcached-operator/hack/image/store"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
 )
 
@@ -73,7 +72,7 @@ func buildCommand(o *options) *cobra.Command {
 			if !slices.Contains(recipe.Names, args[0]) {
 				return fmt.Errorf("there is no image called %q: choose one of %s", args[0], strings.Join(recipe.Names, ", "))
 			}
-			kept, err := store.Default()
+			kept, err := oci.DefaultStore()
 			if err != nil {
 				return err
 			}
@@ -128,7 +127,7 @@ func pushCommand() *cobra.Command {
 		Short: "Push an image that was built with this --tag, and print its reference by digest",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kept, err := store.Default()
+			kept, err := oci.DefaultStore()
 			if err != nil {
 				return err
 			}
@@ -139,7 +138,7 @@ func pushCommand() *cobra.Command {
 			if image == nil {
 				return fmt.Errorf("no image %s has been built: run `go run ./hack/image build NAME --tag %s` first", args[0], args[0])
 			}
-			pushed, err := registry.Push(cmd.Context(), args[0], image)
+			pushed, err := oci.Push(cmd.Context(), args[0], image)
 			if err != nil {
 				return err
 			}

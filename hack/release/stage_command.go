@@ -15,9 +15,9 @@ import (
 
 	"github.com/example/memcached-operator/hack/image/builder"
 	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/image/store"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/stage"
@@ -96,7 +96,7 @@ func (o stageOptions) prepare(ctx context.Context) (*stage.Stage, error) {
 		return nil, err
 	}
 	if o.out == "" {
-		cache, err := store.CacheDir()
+		cache, err := oci.CacheDir()
 		if err != nil {
 			return nil, err
 		}

@@ -3,18 +3,15 @@
 package recipe
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/example/memcached-operator/hack/image/builder"
-	"github.com/example/memcached-operator/hack/image/canonical"
+	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
 )
 
@@ -54,7 +51,7 @@ func (k Kitchen) Program(ctx context.Context, b Binary, version string) (v1.Imag
 	defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
 	compile := k.Compile
 	if compile == nil {
-		compile = Compile
+		compile = oci.Compile
 	}
 	if err := compile(ctx, k.Root, b.Package, filepath.Join(dir, b.Output), version); err != nil {
 		return nil, err
@@ -79,32 +76,11 @@ func (k Kitchen) build(ctx context.Context, dockerfile, context string, args map
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", dockerfile, err)
 	}
-	image, err = canonical.Image(image)
+	image, err = oci.Canonical(image)
 	if err != nil {
 		return nil, fmt.Errorf("make the image of %s reproducible: %w", dockerfile, err)
 	}
 	return image, nil
-}
-
-// goEnvironment fixes everything in the environment that changes what the compiler writes.
-var goEnvironment = []string{
-	"CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOAMD64=v1", "GOFLAGS=-mod=readonly", "GOEXPERIMENT=", "GOFIPS140=off",
-	"GOWORK=off",
-}
-
-// Compile writes a program that depends on its source, its modules and the toolchain, not on where or when it is
-// compiled.
-func Compile(ctx context.Context, root, pkg, output, version string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w -buildid= -X main.version="+version, "-o", output, pkg)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), goEnvironment...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("compile %s: %w\n%s", pkg, err, strings.TrimSpace(stderr.String()))
-	}
-	return nil
 }
 
 // Repository is where the named image is published.

@@ -17,15 +17,15 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/image/store"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/oci"
 )
 
 // Image returns the image of the given name (operator or scorecard) of a release, whose recorded reference by digest
 // is given. It is kept after the first time. The source comes from the repository of the checkout at root.
 func Image(ctx context.Context, root string, release record.Release, name, reference string) (v1.Image, error) {
-	kept, err := store.Default()
+	kept, err := oci.DefaultStore()
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 
-	"github.com/example/memcached-operator/hack/image/store"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/release/rebuild"
 )
 
@@ -73,7 +73,7 @@ func kept(t *testing.T, name func(v1.Hash) string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	images, err := store.Default()
+	images, err := oci.DefaultStore()
 	if err != nil {
 		t.Fatal(err)
 	}

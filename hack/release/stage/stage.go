@@ -9,9 +9,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/image/registry"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/rebuild"
@@ -55,7 +55,7 @@ type Stage struct {
 // Check makes sure that all images can be pushed. It is called before anything is built.
 func (s *Stage) Check(ctx context.Context) error {
 	for _, name := range recipe.Names {
-		if err := registry.Check(ctx, s.Places.Push(recipe.Repository(name))); err != nil {
+		if err := oci.CheckPush(ctx, s.Places.Push(recipe.Repository(name))); err != nil {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ func (s *Stage) bundle(ctx context.Context, version, official string, files chec
 
 // push pushes an image of an official repository and returns how manifests refer to it by digest.
 func (s *Stage) push(ctx context.Context, official, tag string, image v1.Image) (string, error) {
-	if _, err := registry.Push(ctx, s.Places.Push(official)+":"+tag, image); err != nil {
+	if _, err := oci.Push(ctx, s.Places.Push(official)+":"+tag, image); err != nil {
 		return "", err
 	}
 	digest, err := image.Digest()

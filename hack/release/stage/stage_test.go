@@ -18,9 +18,9 @@ import (
 	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/buildertest"
 	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/image/store"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/stage"
@@ -94,7 +94,7 @@ func kept(t *testing.T, repository string) string {
 	t.Helper()
 	image := ok(random.Image(10, 1))(t)
 	name := reference(t, repository, image)
-	if err := ok(store.Default())(t).Put(name, image); err != nil {
+	if err := ok(oci.DefaultStore())(t).Put(name, image); err != nil {
 		t.Fatal(err)
 	}
 	return name

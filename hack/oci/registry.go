@@ -1,6 +1,6 @@
 // Package registry pushes images, and finds out beforehand whether that will work. Certificates come from the system
 // and SSL_CERT_FILE, credentials from where docker and podman keep them.
-package registry
+package oci
 
 import (
 	"context"
@@ -21,9 +21,9 @@ import (
 // probeTime is how long a registry may take to answer before it counts as unreachable.
 const probeTime = 15 * time.Second
 
-// Check makes sure that images can be pushed to the repository, by starting an upload and giving it up. The error
+// CheckPush makes sure that images can be pushed to the repository, by starting an upload and giving it up. The error
 // says what is wrong and how to mend it.
-func Check(ctx context.Context, repository string) error {
+func CheckPush(ctx context.Context, repository string) error {
 	ref, err := name.ParseReference(repository + ":check")
 	if err != nil {
 		return fmt.Errorf("%q is not an image repository such as registry.example.com/team/name: %w", repository, err)

@@ -1,4 +1,4 @@
-package registry_test
+package oci_test
 
 import (
 	"io"
@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/example/memcached-operator/hack/image/registry"
+	"github.com/example/memcached-operator/hack/oci"
 )
 
 func serve(t *testing.T, handler http.Handler) string {
@@ -25,14 +25,14 @@ func serve(t *testing.T, handler http.Handler) string {
 
 func TestAnImageIsThereAfterAPush(t *testing.T) {
 	host := serve(t, memory.New(memory.Logger(log.New(io.Discard, "", 0))))
-	if err := registry.Check(t.Context(), host+"/team/name"); err != nil {
+	if err := oci.CheckPush(t.Context(), host+"/team/name"); err != nil {
 		t.Fatal(err)
 	}
 	image, err := random.Image(100, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reference, err := registry.Push(t.Context(), host+"/team/name:v1", image)
+	reference, err := oci.Push(t.Context(), host+"/team/name:v1", image)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestWhatIsWrongIsSaidInOneLine(t *testing.T) {
 		"SSL_CERT_FILE":              strings.TrimPrefix(strange.URL, "https://") + "/x/y",
 		"is not an image repository": "Not A Repository",
 	} {
-		err := registry.Check(t.Context(), repository)
+		err := oci.CheckPush(t.Context(), repository)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want an error with %q", repository, err, want)
 		}

@@ -1,7 +1,7 @@
 // Package canonical rewrites an image so that its digest depends on its content alone, not on who built it, where,
 // when, or with what: one layer, entries sorted, owned by root, dated at the Unix epoch, with one of two modes;
 // compressed by a compressor that go.mod pins; no history; no label of a builder.
-package canonical
+package oci
 
 import (
 	"archive/tar"
@@ -29,9 +29,9 @@ var epoch = time.Unix(0, 0).UTC()
 // builderLabels begin labels by which a builder names itself.
 var builderLabels = []string{"io.buildah.", "io.podman.", "com.docker."}
 
-// Image returns the canonical form of an image. Devices, and files with setuid, setgid or sticky bits, are errors:
+// Canonical returns the canonical form of an image. Devices, and files with setuid, setgid or sticky bits, are errors:
 // dropping them silently would change what the image does.
-func Image(in v1.Image) (v1.Image, error) {
+func Canonical(in v1.Image) (v1.Image, error) {
 	config, err := in.ConfigFile()
 	if err != nil {
 		return nil, fmt.Errorf("read the image's configuration: %w", err)

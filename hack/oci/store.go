@@ -1,6 +1,6 @@
 // Package store keeps built images on this machine, outside the checkout, between the command that builds them and
 // the one that pushes them. It is an OCI image layout that other tools can read too.
-package store
+package oci
 
 import (
 	"errors"
@@ -28,8 +28,8 @@ func CacheDir() (string, error) {
 // Store is a directory of images by name.
 type Store struct{ path layout.Path }
 
-// Open opens the store in dir, and makes it when there is none.
-func Open(dir string) (*Store, error) {
+// OpenStore opens the store in dir, and makes it when there is none.
+func OpenStore(dir string) (*Store, error) {
 	path, err := layout.FromPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		path, err = layout.Write(dir, empty.Index)
@@ -40,13 +40,13 @@ func Open(dir string) (*Store, error) {
 	return &Store{path}, nil
 }
 
-// Default opens the store that all commands share.
-func Default() (*Store, error) {
+// DefaultStore opens the store that all commands share.
+func DefaultStore() (*Store, error) {
 	cache, err := CacheDir()
 	if err != nil {
 		return nil, err
 	}
-	return Open(filepath.Join(cache, "images"))
+	return OpenStore(filepath.Join(cache, "images"))
 }
 
 // Put keeps an image under a name. An older image of that name is forgotten.

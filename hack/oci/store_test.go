@@ -1,4 +1,4 @@
-package store_test
+package oci_test
 
 import (
 	"testing"
@@ -6,14 +6,14 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 
-	"github.com/example/memcached-operator/hack/image/store"
+	"github.com/example/memcached-operator/hack/oci"
 )
 
 func TestAnImageIsKeptUntilAnotherTakesItsName(t *testing.T) {
 	dir := t.TempDir()
-	first, second := image(t), image(t)
+	first, second := randomImage(t), randomImage(t)
 	for _, next := range []v1.Image{first, second} {
-		kept, err := store.Open(dir)
+		kept, err := oci.OpenStore(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func TestAnImageIsKeptUntilAnotherTakesItsName(t *testing.T) {
 		if err := kept.Put("quay.io/example/y:1", first); err != nil {
 			t.Fatal(err)
 		}
-		reopened, err := store.Open(dir)
+		reopened, err := oci.OpenStore(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,14 +31,14 @@ func TestAnImageIsKeptUntilAnotherTakesItsName(t *testing.T) {
 		if err != nil || got == nil {
 			t.Fatalf("got %v, %v", got, err)
 		}
-		if digest(t, got) != digest(t, next) {
+		if digestOf(t, got) != digestOf(t, next) {
 			t.Error("another image came back")
 		}
 	}
 }
 
 func TestAnUnknownNameIsNoError(t *testing.T) {
-	kept, err := store.Open(t.TempDir())
+	kept, err := oci.OpenStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestAnUnknownNameIsNoError(t *testing.T) {
 	}
 }
 
-func image(t *testing.T) v1.Image {
+func randomImage(t *testing.T) v1.Image {
 	t.Helper()
 	i, err := random.Image(10, 1)
 	if err != nil {
@@ -56,7 +56,7 @@ func image(t *testing.T) v1.Image {
 	return i
 }
 
-func digest(t *testing.T, i v1.Image) v1.Hash {
+func digestOf(t *testing.T, i v1.Image) v1.Hash {
 	t.Helper()
 	d, err := i.Digest()
 	if err != nil {

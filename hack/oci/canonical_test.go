@@ -1,4 +1,4 @@
-package canonical_test
+package oci_test
 
 import (
 	"archive/tar"
@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/example/memcached-operator/hack/image/canonical"
+	"github.com/example/memcached-operator/hack/oci"
 )
 
 // built makes an image as a builder would: the layers given, and what builders add on their own.
@@ -65,7 +65,7 @@ func built(t *testing.T, config v1.Config, created time.Time, layers ...[]tar.He
 
 func digest(t *testing.T, image v1.Image) string {
 	t.Helper()
-	canonicalised, err := canonical.Image(image)
+	canonicalised, err := oci.Canonical(image)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestDifferentContentHasAnotherDigest(t *testing.T) {
 }
 
 func TestCanonicalisingTwiceChangesNothing(t *testing.T) {
-	once, err := canonical.Image(built(t, v1.Config{User: "1"}, time.Unix(5, 0), []tar.Header{file, data}))
+	once, err := oci.Canonical(built(t, v1.Config{User: "1"}, time.Unix(5, 0), []tar.Header{file, data}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestCanonicalisingTwiceChangesNothing(t *testing.T) {
 
 func TestTheFilesSurvive(t *testing.T) {
 	link := tar.Header{Typeflag: tar.TypeSymlink, Name: "bin", Linkname: "usr/bin", Mode: 0o777}
-	image, err := canonical.Image(built(t, v1.Config{}, time.Unix(5, 0), []tar.Header{file, data, link}))
+	image, err := oci.Canonical(built(t, v1.Config{}, time.Unix(5, 0), []tar.Header{file, data, link}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	setuid, device := file, tar.Header{Typeflag: tar.TypeChar, Name: "dev/null"}
 	setuid.Mode = 0o4755
 	for want, header := range map[string]tar.Header{"setuid": setuid, "neither a file": device} {
-		if _, err := canonical.Image(built(t, v1.Config{}, time.Unix(0, 0), []tar.Header{header})); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := oci.Canonical(built(t, v1.Config{}, time.Unix(0, 0), []tar.Header{header})); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
