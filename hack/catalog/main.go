@@ -11,8 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/example/memcached-operator/hack/catalog/render"
-	"github.com/example/memcached-operator/hack/catalog/served"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 )
 
@@ -39,24 +38,24 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			catalog, err := served.Render(cmd.Context(), root)
+			rendered, err := catalog.RenderCheckout(cmd.Context(), root)
 			if err != nil {
 				return err
 			}
 			if check {
-				return served.Check(root, catalog)
+				return catalog.Check(root, rendered)
 			}
-			written, err := served.Write(root, catalog)
+			written, err := catalog.Write(root, rendered)
 			for _, name := range written {
 				cmd.Println("wrote", name)
 			}
 			switch {
 			case err != nil:
 				return err
-			case len(catalog) == 0:
+			case len(rendered) == 0:
 				cmd.Println("nothing is released, so there is no catalog to serve")
 			case len(written) == 0:
-				cmd.Println(served.File, "and", served.Page, "are up to date")
+				cmd.Println(catalog.File, "and", catalog.PageFile, "are up to date")
 			}
 			return nil
 		},
@@ -77,7 +76,7 @@ func validateCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("read the catalog: %w", err)
 			}
-			if err := render.Validate(cmd.Context(), content); err != nil {
+			if err := catalog.Validate(cmd.Context(), content); err != nil {
 				return err
 			}
 			cmd.Println(args[0], "is valid")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/example/memcached-operator/hack/bundle/compat"
 	"github.com/example/memcached-operator/hack/bundle/compat/lineage"
-	"github.com/example/memcached-operator/hack/catalog/served"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
@@ -159,7 +159,7 @@ func TestEdgesOfTheCatalogAreCompared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newTree(t)
 			c.replace("0.2.0", before, tighter)
-			c.write(served.File, channel(entry("0.1.0", ""), entry("0.2.0", edge)))
+			c.write(catalog.File, channel(entry("0.1.0", ""), entry("0.2.0", edge)))
 			got := strings.Join(c.check().Problems, "\n")
 			if !strings.Contains(got, "v0.1.0 → v0.2.0 ("+name+" in fast): memcacheds.cache.example.com v1alpha1 spec.size") {
 				t.Errorf("got %s", got)
@@ -171,20 +171,20 @@ func TestEdgesOfTheCatalogAreCompared(t *testing.T) {
 func TestReleasesThatNothingJoinsMayDiffer(t *testing.T) {
 	c := newTree(t)
 	c.replace("0.2.0", before, tighter) // Loosened again in 0.3.0.
-	c.write(served.File, channel(entry("0.1.0", ""), entry("0.2.0", "")))
+	c.write(catalog.File, channel(entry("0.1.0", ""), entry("0.2.0", "")))
 	if problems := c.check().Problems; len(problems) > 0 {
 		t.Errorf("got %v", problems)
 	}
 }
 
 func TestEdgesThatCannotBeJudged(t *testing.T) {
-	for want, catalog := range map[string]string{
+	for want, content := range map[string]string{
 		"fast: memcached-operator.v0.2.0 replaces memcached-operator.v0.0.9": channel(entry("0.2.0", "  replaces: memcached-operator.v0.0.9\n")),
 		"fast has the entry memcached-operator.v0.9.0":                       channel(entry("0.9.0", "")),
 		`skipRange "soon" of memcached-operator.v0.2.0`:                      channel(entry("0.2.0", "  skipRange: soon\n")),
 	} {
 		c := newTree(t)
-		c.write(served.File, catalog)
+		c.write(catalog.File, content)
 		if _, err := compat.Check(t.Context(), c.root, "0.3.0"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}

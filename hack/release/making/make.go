@@ -9,11 +9,9 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/catalog/render"
-	"github.com/example/memcached-operator/hack/catalog/served"
-	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/internal/bundle"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
@@ -35,7 +33,7 @@ func (p *Plan) Make(ctx context.Context, kitchen recipe.Kitchen) (*record.Releas
 		return nil, err
 	}
 	releases := &record.Record{Releases: append(slices.Clone(p.releases.Releases), *release)}
-	catalog, err := p.catalog(ctx, graph, releases, release, files)
+	rendered, err := p.catalog(ctx, graph, releases, release, files)
 	if err != nil {
 		return nil, err
 	}
@@ -43,10 +41,10 @@ func (p *Plan) Make(ctx context.Context, kitchen recipe.Kitchen) (*record.Releas
 	if _, err := files.Write(filepath.Join(p.root, project.BundleDir(p.Version))); err != nil {
 		return nil, err
 	}
-	if err := writeAll(p.root, map[string][]byte{template.File: graph}); err != nil {
+	if err := writeAll(p.root, map[string][]byte{catalog.TemplateFile: graph}); err != nil {
 		return nil, err
 	}
-	if _, err := served.Write(p.root, catalog); err != nil {
+	if _, err := catalog.Write(p.root, rendered); err != nil {
 		return nil, err
 	}
 	return release, releases.Save(p.root)
@@ -96,11 +94,11 @@ func (p *Plan) bundle(ctx context.Context, kitchen recipe.Kitchen, release *reco
 
 // graph is the template with the release in it.
 func (p *Plan) graph(release *record.Release) ([]byte, error) {
-	content, err := os.ReadFile(filepath.Join(p.root, template.File))
+	content, err := os.ReadFile(filepath.Join(p.root, catalog.TemplateFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog's template: %w", err)
 	}
-	graph, err := template.Parse(content)
+	graph, err := catalog.ParseTemplate(content)
 	if err != nil {
 		return nil, err
 	}
@@ -113,10 +111,10 @@ func (p *Plan) graph(release *record.Release) ([]byte, error) {
 // catalog renders the graph; the release's own bundle is not in the checkout yet.
 func (p *Plan) catalog(
 	ctx context.Context, graph []byte, releases *record.Record, release *record.Release, files checkout.Files,
-) (catalog []byte, err error) {
+) (rendered []byte, err error) {
 	err = inScratch(files, func(dir string) error {
-		older := served.Frozen(p.root, releases)
-		catalog, err = render.Catalog(ctx, graph, func(image string) (string, error) {
+		older := catalog.Released(p.root, releases)
+		rendered, err = catalog.Render(ctx, graph, func(image string) (string, error) {
 			if image == release.BundleImage {
 				return dir, nil
 			}
@@ -124,7 +122,7 @@ func (p *Plan) catalog(
 		})
 		return err
 	})
-	return catalog, err
+	return rendered, err
 }
 
 // inScratch calls do with a temporary directory that holds the files.

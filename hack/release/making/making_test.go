@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/example/memcached-operator/hack/catalog/served"
-	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/buildertest"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/internal/bundle"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
@@ -28,12 +27,12 @@ func unreleased(t *testing.T) string {
 	if err := checkout.Copy(t.Context(), "../../..", root); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{record.File, filepath.Dir(served.File), "bundles"} {
+	for _, path := range []string{record.File, filepath.Dir(catalog.File), "bundles"} {
 		if err := os.RemoveAll(filepath.Join(root, path)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(t, root, template.File, `schema: olm.template.basic
+	write(t, root, catalog.TemplateFile, `schema: olm.template.basic
 entries:
 - {schema: olm.package, name: memcached-operator, defaultChannel: candidate}
 - schema: olm.channel
@@ -156,14 +155,14 @@ func assertReleased(t *testing.T, root string, release *record.Release) {
 	if err := current.Check(); err != nil || !current.Released {
 		t.Errorf("the frozen bundle is not what the source gives: %v", err)
 	}
-	catalog, err := served.Render(t.Context(), root)
+	rendered, err := catalog.RenderCheckout(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := served.Check(root, catalog); err != nil {
+	if err := catalog.Check(root, rendered); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(string(catalog), "image: "+release.BundleImage) {
+	if !strings.Contains(string(rendered), "image: "+release.BundleImage) {
 		t.Error("the catalog lacks the bundle")
 	}
 }
@@ -195,7 +194,7 @@ func TestABundleThatNobodyKnowsIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(t, root, template.File, "schema: olm.template.basic\nentries:\n- {schema: olm.bundle, image: x@sha256:1}\n")
+	write(t, root, catalog.TemplateFile, "schema: olm.template.basic\nentries:\n- {schema: olm.bundle, image: x@sha256:1}\n")
 	_, err := making.Verify(root)
 	for _, want := range []string{"bundles/v7.7.7 is neither released", "x@sha256:1, which is no release"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

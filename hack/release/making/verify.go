@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/example/memcached-operator/hack/catalog/template"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
 )
@@ -19,11 +19,11 @@ func Verify(root string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := os.ReadFile(filepath.Join(root, template.File))
+	content, err := os.ReadFile(filepath.Join(root, catalog.TemplateFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog's template: %w", err)
 	}
-	graph, err := template.Parse(content)
+	graph, err := catalog.ParseTemplate(content)
 	if err != nil {
 		return nil, err
 	}
@@ -36,11 +36,11 @@ func Verify(root string) ([]string, error) {
 		if i := slices.Index(bundles, release.BundleImage); i >= 0 {
 			bundles = slices.Delete(bundles, i, i+1)
 		} else {
-			wrong = append(wrong, fmt.Errorf("%s lacks the bundle of v%s: add %s", template.File, release.Version, release.BundleImage))
+			wrong = append(wrong, fmt.Errorf("%s lacks the bundle of v%s: add %s", catalog.TemplateFile, release.Version, release.BundleImage))
 		}
 	}
 	for _, image := range bundles {
-		wrong = append(wrong, fmt.Errorf("%s names the bundle %s, which is no release, or is named twice", template.File, image))
+		wrong = append(wrong, fmt.Errorf("%s names the bundle %s, which is no release, or is named twice", catalog.TemplateFile, image))
 	}
 	wrong = append(wrong, unrecorded(root, versions))
 	return versions, errors.Join(wrong...)

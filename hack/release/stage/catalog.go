@@ -6,10 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/catalog/render"
-	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/recipe"
 	"github.com/example/memcached-operator/hack/internal/bundle"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
@@ -59,11 +58,11 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Versi
 
 // catalog renders the graph over the staged bundles, builds its image and pushes it.
 func (s *Stage) catalog(ctx context.Context, result *Result) error {
-	content, err := os.ReadFile(filepath.Join(s.Kitchen.Root, template.File))
+	content, err := os.ReadFile(filepath.Join(s.Kitchen.Root, catalog.TemplateFile))
 	if err != nil {
 		return fmt.Errorf("read the catalog's template: %w", err)
 	}
-	graph, err := template.Parse(content)
+	graph, err := catalog.ParseTemplate(content)
 	if err != nil {
 		return err
 	}
@@ -79,12 +78,12 @@ func (s *Stage) catalog(ctx context.Context, result *Result) error {
 	if content, err = graph.Encode(); err != nil {
 		return err
 	}
-	catalog, err := render.Catalog(ctx, content, func(image string) (string, error) { return s.dirs[image], nil })
+	rendered, err := catalog.Render(ctx, content, func(image string) (string, error) { return s.dirs[image], nil })
 	if err != nil {
 		return err
 	}
 	dir := filepath.Join(s.Out, "catalog")
-	if _, err := (checkout.Files{project.Package + "/catalog.yaml": catalog}).Write(dir); err != nil {
+	if _, err := (checkout.Files{project.Package + "/catalog.yaml": rendered}).Write(dir); err != nil {
 		return err
 	}
 	image, err := s.Kitchen.Catalog(ctx, dir)
@@ -101,5 +100,5 @@ func (s *Stage) staged(official string) (string, error) {
 	if staged, ok := s.bundles[official]; ok {
 		return staged, nil
 	}
-	return "", fmt.Errorf("%s names the bundle %s, but %s has no release with it", template.File, official, record.File)
+	return "", fmt.Errorf("%s names the bundle %s, but %s has no release with it", catalog.TemplateFile, official, record.File)
 }

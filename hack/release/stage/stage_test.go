@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/image/buildertest"
 	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/oci"
@@ -58,7 +58,7 @@ func released(t *testing.T) *stage.Stage {
 	}
 	release.Bundle, release.Files = record.Hash(files)
 	checkout := checkout.Files{
-		template.File: []byte("schema: olm.template.basic\nentries:\n- {schema: olm.package, name: memcached-operator, defaultChannel: candidate}\n" +
+		catalog.TemplateFile: []byte("schema: olm.template.basic\nentries:\n- {schema: olm.package, name: memcached-operator, defaultChannel: candidate}\n" +
 			"- {schema: olm.channel, package: memcached-operator, name: candidate, entries: [{name: " + project.CSVName(version) + "}]}\n" +
 			"- {schema: olm.bundle, image: '" + release.BundleImage + "'}\n"),
 		record.File:                  ok((&record.Record{Releases: []record.Release{release}}).Encode())(t),

@@ -1,6 +1,6 @@
 // Package served knows the catalog in the checkout: which files it consists of, and whether the rendered one is what
 // the template and the released bundles give.
-package served
+package catalog
 
 import (
 	"bytes"
@@ -11,9 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/catalog/picture"
-	"github.com/example/memcached-operator/hack/catalog/render"
-	"github.com/example/memcached-operator/hack/catalog/template"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
 )
@@ -21,13 +18,13 @@ import (
 const (
 	// File is the rendered catalog, relative to the root of the checkout.
 	File = "catalog/" + project.Package + "/catalog.yaml"
-	// Page is the page that shows its upgrade graph. It is beside the directory that is served, not in it.
-	Page = "catalog/README.md"
+	// PageFile is the page that shows its upgrade graph. It is beside the directory that is served, not in it.
+	PageFile = "catalog/README.md"
 )
 
-// Render renders the template of the checkout at root with the bundles that the record names.
-func Render(ctx context.Context, root string) ([]byte, error) {
-	content, err := os.ReadFile(filepath.Join(root, template.File))
+// RenderCheckout renders the template of the checkout at root with the bundles that the record names.
+func RenderCheckout(ctx context.Context, root string) ([]byte, error) {
+	content, err := os.ReadFile(filepath.Join(root, TemplateFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog's template: %w", err)
 	}
@@ -35,18 +32,18 @@ func Render(ctx context.Context, root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return render.Catalog(ctx, content, Frozen(root, releases))
+	return Render(ctx, content, Released(root, releases))
 }
 
-// Frozen finds released bundles by the digest of their image.
-func Frozen(root string, releases *record.Record) render.Directories {
+// Released finds released bundles by the digest of their image.
+func Released(root string, releases *record.Record) Directories {
 	return func(image string) (string, error) {
 		for _, release := range releases.Releases {
 			if release.BundleImage == image {
 				return filepath.Join(root, project.BundleDir(release.Version)), nil
 			}
 		}
-		return "", fmt.Errorf("%s names the bundle %s, but %s has no release with it", template.File, image, record.File)
+		return "", fmt.Errorf("%s names the bundle %s, but %s has no release with it", TemplateFile, image, record.File)
 	}
 }
 
@@ -101,7 +98,7 @@ func Check(root string, catalog []byte) error {
 	for _, file := range files {
 		fresh, err := isFresh(filepath.Join(root, file.name), file.content)
 		if err == nil && !fresh {
-			err = fmt.Errorf("%s is not what %s and the released bundles give: run `go run ./hack/catalog`", file.name, template.File)
+			err = fmt.Errorf("%s is not what %s and the released bundles give: run `go run ./hack/catalog`", file.name, TemplateFile)
 		}
 		wrong = append(wrong, err)
 	}
@@ -115,11 +112,11 @@ type file struct {
 }
 
 func contents(catalog []byte) ([]file, error) {
-	page, err := picture.Page(catalog)
+	page, err := Page(catalog)
 	if err != nil {
 		return nil, err
 	}
-	return []file{{File, catalog}, {Page, page}}, nil
+	return []file{{File, catalog}, {PageFile, page}}, nil
 }
 
 // isFresh says whether the file has the content; there is none for an empty one.

@@ -1,4 +1,4 @@
-package picture_test
+package catalog_test
 
 import (
 	"flag"
@@ -8,17 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/example/memcached-operator/hack/catalog/picture"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 )
 
 var update = flag.Bool("update", false, "write the expected drawing anew")
 
 func TestTheDrawingShowsChannelsHeadsEdgesDeprecationsAndBarriers(t *testing.T) {
-	catalog, err := os.ReadFile("testdata/catalog.yaml")
+	rendered, err := os.ReadFile("testdata/catalog.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := picture.Page(catalog)
+	page, err := catalog.Page(rendered)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestTheDrawingShowsChannelsHeadsEdgesDeprecationsAndBarriers(t *testing.T) 
 }
 
 func TestBeforeTheFirstReleaseThereIsNoDrawing(t *testing.T) {
-	page, err := picture.Page(nil)
+	page, err := catalog.Page(nil)
 	if err != nil || strings.Contains(string(page), "```mermaid") || !strings.Contains(string(page), "Nothing is released yet") {
 		t.Errorf("%v:\n%s", err, page)
 	}

@@ -1,7 +1,7 @@
 // Package render turns the catalog's template into the file-based catalog that is served, with operator-registry's
 // own library. Bundles are read from directories, never pulled, so a catalog can be rendered before any image is
 // published.
-package render
+package catalog
 
 import (
 	"bytes"
@@ -27,9 +27,9 @@ import (
 // Directories finds the directory that holds the content of a bundle image.
 type Directories func(bundleImage string) (dir string, err error)
 
-// Catalog renders the template and validates the result, its upgrade graph included. Channels without entries are left out, as nothing could be
+// Render renders the template and validates the result, its upgrade graph included. Channels without entries are left out, as nothing could be
 // installed from them; a catalog without any is empty.
-func Catalog(ctx context.Context, template []byte, find Directories) ([]byte, error) {
+func Render(ctx context.Context, template []byte, find Directories) ([]byte, error) {
 	bundle := func(_ context.Context, image string) (*declcfg.DeclarativeConfig, error) {
 		return renderBundle(image, find)
 	}

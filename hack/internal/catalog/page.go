@@ -2,7 +2,7 @@
 // hosts render, the same in words, and how the graph is edited.
 //
 // It is pure: a catalog goes in, a page comes out.
-package picture
+package catalog
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 )
 
 //go:embed page.md.tmpl
-var text string
+var pageText string
 
-var page = template.Must(template.New("page").Parse(text))
+var page = template.Must(template.New("page").Parse(pageText))
 
 // Page is the page about a rendered catalog. An empty one, before the first release, has no drawing.
 func Page(catalog []byte) ([]byte, error) {

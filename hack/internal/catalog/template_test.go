@@ -1,4 +1,4 @@
-package template_test
+package catalog_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/example/memcached-operator/hack/catalog/template"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 )
 
 const before = `# The graph.
@@ -32,16 +32,16 @@ entries:
   image: quay.io/b@sha256:2
 `
 
-func parse(t *testing.T, content string) *template.Template {
+func parse(t *testing.T, content string) *catalog.Template {
 	t.Helper()
-	graph, err := template.Parse([]byte(content))
+	graph, err := catalog.ParseTemplate([]byte(content))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return graph
 }
 
-func encode(t *testing.T, graph *template.Template) string {
+func encode(t *testing.T, graph *catalog.Template) string {
 	t.Helper()
 	content, err := graph.Encode()
 	if err != nil {
@@ -100,7 +100,7 @@ func TestWhatIsNotClearIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := template.Parse([]byte("schema: olm.template.basic\n")); err == nil || !strings.Contains(err.Error(), "no list called entries") {
+	if _, err := catalog.ParseTemplate([]byte("schema: olm.template.basic\n")); err == nil || !strings.Contains(err.Error(), "no list called entries") {
 		t.Errorf("a template without entries: %v", err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package template reads and edits the catalog's template, the file in which people keep the upgrade graph. Edits go
 // through the YAML tree, so that comments and order survive.
-package template
+package catalog
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// File is where the template is kept, relative to the root of the checkout.
-const File = "catalog/" + project.Package + ".template.yaml"
+// TemplateFile is where the template is kept, relative to the root of the checkout.
+const TemplateFile = "catalog/" + project.Package + ".template.yaml"
 
 // Template is a parsed template.
 type Template struct {
@@ -23,17 +23,17 @@ type Template struct {
 	entries  *yaml.Node
 }
 
-// Parse reads a template.
-func Parse(content []byte) (*Template, error) {
+// ParseTemplate reads a template.
+func ParseTemplate(content []byte) (*Template, error) {
 	t := &Template{}
 	if err := yaml.Unmarshal(content, &t.document); err != nil {
-		return nil, fmt.Errorf("%s: %w", File, err)
+		return nil, fmt.Errorf("%s: %w", TemplateFile, err)
 	}
 	if len(t.document.Content) == 1 {
 		t.entries = field(t.document.Content[0], "entries")
 	}
 	if t.entries == nil || t.entries.Kind != yaml.SequenceNode {
-		return nil, fmt.Errorf("%s: it has no list called entries", File)
+		return nil, fmt.Errorf("%s: it has no list called entries", TemplateFile)
 	}
 	return t, nil
 }
@@ -45,7 +45,7 @@ func (t *Template) Encode() ([]byte, error) {
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()
 	if err := errors.Join(encoder.Encode(&t.document), encoder.Close()); err != nil {
-		return nil, fmt.Errorf("write %s: %w", File, err)
+		return nil, fmt.Errorf("write %s: %w", TemplateFile, err)
 	}
 	return out.Bytes(), nil
 }
@@ -56,13 +56,13 @@ func (t *Template) Encode() ([]byte, error) {
 func (t *Template) Add(version, bundleImage string, channels []string) error {
 	for _, bundle := range t.Bundles() {
 		if bundle == bundleImage {
-			return fmt.Errorf("%s already has the bundle %s", File, bundleImage)
+			return fmt.Errorf("%s already has the bundle %s", TemplateFile, bundleImage)
 		}
 	}
 	for _, name := range channels {
 		channel := t.channel(name)
 		if channel == nil {
-			return fmt.Errorf("%s has no channel %q", File, name)
+			return fmt.Errorf("%s has no channel %q", TemplateFile, name)
 		}
 		if err := addEntry(channel, version); err != nil {
 			return fmt.Errorf("channel %s: %w", name, err)

@@ -1,4 +1,4 @@
-package render_test
+package catalog_test
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
-	"github.com/example/memcached-operator/hack/catalog/render"
 	"github.com/example/memcached-operator/hack/graph"
+	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/project"
 )
 
@@ -40,7 +40,7 @@ func find(image string) (string, error) {
 var entry = "{name: " + project.CSVName(project.Version) + "}"
 
 func TestTheCatalogDescribesTheBundleByDigest(t *testing.T) {
-	catalog, err := render.Catalog(t.Context(), template(entry, bundle), find)
+	rendered, err := catalog.Render(t.Context(), template(entry, bundle), find)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,29 +48,29 @@ func TestTheCatalogDescribesTheBundleByDigest(t *testing.T) {
 		"image: " + bundle, "name: candidate", "type: olm.csv.metadata", "type: olm.gvk", "mediatype: image/svg+xml",
 		"- image: " + project.Operands()[0].Image, "version: " + project.Version,
 	} {
-		if !strings.Contains(string(catalog), want) {
+		if !strings.Contains(string(rendered), want) {
 			t.Errorf("the catalog lacks %q", want)
 		}
 	}
 	for _, unwanted := range []string{"olm.bundle.object", "name: fast"} {
-		if strings.Contains(string(catalog), unwanted) {
+		if strings.Contains(string(rendered), unwanted) {
 			t.Errorf("the catalog has %q", unwanted)
 		}
 	}
-	if err := render.Validate(t.Context(), catalog); err != nil {
+	if err := catalog.Validate(t.Context(), rendered); err != nil {
 		t.Errorf("what was rendered is not valid: %v", err)
 	}
-	again, err := render.Catalog(t.Context(), template(entry, bundle), find)
-	if err != nil || string(again) != string(catalog) {
+	again, err := catalog.Render(t.Context(), template(entry, bundle), find)
+	if err != nil || string(again) != string(rendered) {
 		t.Errorf("rendered again it is different (%v)", err)
 	}
 }
 
 func TestWithoutReleasesThereIsNoCatalog(t *testing.T) {
 	empty, _, _ := strings.Cut(string(template("", bundle)), "- {schema: olm.bundle")
-	catalog, err := render.Catalog(t.Context(), []byte(empty), find)
-	if err != nil || len(catalog) > 0 {
-		t.Errorf("got %q, %v", catalog, err)
+	rendered, err := catalog.Render(t.Context(), []byte(empty), find)
+	if err != nil || len(rendered) > 0 {
+		t.Errorf("got %q, %v", rendered, err)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestWhatCannotBeServedIsRefused(t *testing.T) {
 		"a file that is no basic template": {[]byte("schema: olm.semver\n"), "schema"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := render.Catalog(t.Context(), test.template, find); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := catalog.Render(t.Context(), test.template, find); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
 		})
@@ -97,7 +97,7 @@ func TestWhatCannotBeServedIsRefused(t *testing.T) {
 
 func TestAGraphThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 	broken := "{name: " + project.CSVName(project.Version) + ", replaces: memcached-operator.v0.0.1, skipRange: '>=0.0.1'}"
-	_, err := render.Catalog(t.Context(), template(broken, project.BundleImage+":v1"), find)
+	_, err := catalog.Render(t.Context(), template(broken, project.BundleImage+":v1"), find)
 	for _, want := range []string{
 		"channel candidate, entry " + project.CSVName(project.Version), "[unknown-name]", "[skiprange-unbounded]",
 		"end it with <" + project.Version, "not referred to by digest",
@@ -122,11 +122,11 @@ func TestDeprecationsAndBarriersAreServed(t *testing.T) {
   package: memcached-operator
   entries: [{name: ` + name + `, reason: it rewrites stored objects}]
 `
-	catalog, err := render.Catalog(t.Context(), []byte(content), find)
+	rendered, err := catalog.Render(t.Context(), []byte(content), find)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := declcfg.LoadReader(bytes.NewReader(catalog))
+	config, err := declcfg.LoadReader(bytes.NewReader(rendered))
 	if err != nil {
 		t.Fatal(err)
 	}
