@@ -16,8 +16,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
 
-	"github.com/example/memcached-operator/hack/image/builder"
-	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/build"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
@@ -34,7 +33,7 @@ func main() {
 }
 
 // options are what all verbs have in common.
-type options struct{ version, builder string }
+type options struct{ version, engine string }
 
 func command() *cobra.Command {
 	var o options
@@ -42,50 +41,50 @@ func command() *cobra.Command {
 		Use: "image", Short: "Build and push the project's images", SilenceUsage: true, SilenceErrors: true,
 	}
 	cmd.PersistentFlags().StringVar(&o.version, "version", project.Version, "version to build, without a leading v")
-	cmd.PersistentFlags().StringVar(&o.builder, "builder", "", "docker, podman or buildah (default: the first that works)")
+	cmd.PersistentFlags().StringVar(&o.engine, "builder", "", "docker, podman or buildah (default: the first that works)")
 	cmd.SetOut(os.Stdout) // Results; progress and errors go to standard error.
 	cmd.AddCommand(buildCommand(&o), pushCommand(), reproCommand(&o))
 	return cmd
 }
 
-// kitchen is ready to build the checkout's images. It says on stderr which builder it uses.
-func (o options) kitchen(cmd *cobra.Command) (recipe.Kitchen, error) {
+// newBuilder is ready to build the checkout's images. It says on stderr which builder it uses.
+func (o options) newBuilder(cmd *cobra.Command) (build.Builder, error) {
 	root, err := checkout.Root()
 	if err != nil {
-		return recipe.Kitchen{}, err
+		return build.Builder{}, err
 	}
-	b, err := builder.Detect(cmd.Context(), o.builder)
+	b, err := build.Detect(cmd.Context(), o.engine)
 	if err != nil {
-		return recipe.Kitchen{}, err
+		return build.Builder{}, err
 	}
 	cmd.PrintErrln("building with", b.Name())
-	return recipe.Kitchen{Root: root, Builder: b}, nil
+	return build.Builder{Root: root, Engine: b}, nil
 }
 
 func buildCommand(o *options) *cobra.Command {
 	var tag string
 	cmd := &cobra.Command{
 		Use:   "build IMAGE",
-		Short: "Build one image (" + strings.Join(recipe.Names, ", ") + ") and keep it on this machine",
+		Short: "Build one image (" + strings.Join(build.Names, ", ") + ") and keep it on this machine",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(recipe.Names, args[0]) {
-				return fmt.Errorf("there is no image called %q: choose one of %s", args[0], strings.Join(recipe.Names, ", "))
+			if !slices.Contains(build.Names, args[0]) {
+				return fmt.Errorf("there is no image called %q: choose one of %s", args[0], strings.Join(build.Names, ", "))
 			}
 			kept, err := oci.DefaultStore()
 			if err != nil {
 				return err
 			}
-			kitchen, err := o.kitchen(cmd)
+			builder, err := o.newBuilder(cmd)
 			if err != nil {
 				return err
 			}
-			image, err := cook(cmd.Context(), kitchen, args[0], o.version)
+			image, err := cook(cmd.Context(), builder, args[0], o.version)
 			if err != nil {
 				return err
 			}
 			if tag == "" {
-				tag = project.Tagged(recipe.Repository(args[0]), o.version)
+				tag = project.Tagged(build.Repository(args[0]), o.version)
 			}
 			if err := kept.Put(tag, image); err != nil {
 				return err
@@ -106,17 +105,17 @@ func report(cmd *cobra.Command, tag string, image v1.Image) error {
 	return nil
 }
 
-// cook builds the named image of the kitchen's checkout.
-func cook(ctx context.Context, kitchen recipe.Kitchen, name, version string) (v1.Image, error) {
+// cook builds the named image of the builder's checkout.
+func cook(ctx context.Context, builder build.Builder, name, version string) (v1.Image, error) {
 	switch name {
 	case "operator":
-		return kitchen.Program(ctx, recipe.Operator, version)
+		return builder.Program(ctx, build.Operator, version)
 	case "scorecard":
-		return kitchen.Program(ctx, recipe.Scorecard, version)
+		return builder.Program(ctx, build.Scorecard, version)
 	case "bundle":
-		return kitchen.Bundle(ctx, filepath.Join(kitchen.Root, project.BundleDir(version)))
+		return builder.Bundle(ctx, filepath.Join(builder.Root, project.BundleDir(version)))
 	case "catalog":
-		return kitchen.Catalog(ctx, filepath.Join(kitchen.Root, "catalog"))
+		return builder.Catalog(ctx, filepath.Join(builder.Root, "catalog"))
 	}
 	return nil, fmt.Errorf("no recipe for the image %q", name)
 }
@@ -154,7 +153,7 @@ func reproCommand(o *options) *cobra.Command {
 		Short: "Build every image from two directories and compare the digests",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			here, err := o.kitchen(cmd)
+			here, err := o.newBuilder(cmd)
 			if err != nil {
 				return err
 			}
@@ -166,7 +165,7 @@ func reproCommand(o *options) *cobra.Command {
 			if err := checkout.Copy(cmd.Context(), here.Root, dir); err != nil {
 				return err
 			}
-			there := recipe.Kitchen{Root: dir, Builder: here.Builder}
+			there := build.Builder{Root: dir, Engine: here.Engine}
 			for _, name := range buildable(here.Root) {
 				if err := same(cmd, here, there, name, o.version); err != nil {
 					return err
@@ -179,17 +178,17 @@ func reproCommand(o *options) *cobra.Command {
 
 // buildable leaves out the catalog while nothing is released that could be in it.
 func buildable(root string) []string {
-	names := slices.Clone(recipe.Names)
+	names := slices.Clone(build.Names)
 	if _, err := os.Stat(filepath.Join(root, "catalog", project.Package)); err != nil {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == "catalog" })
 	}
 	return names
 }
 
-func same(cmd *cobra.Command, here, there recipe.Kitchen, name, version string) error {
+func same(cmd *cobra.Command, here, there build.Builder, name, version string) error {
 	var digests [2]v1.Hash
-	for i, kitchen := range []recipe.Kitchen{here, there} {
-		image, err := cook(cmd.Context(), kitchen, name, version)
+	for i, builder := range []build.Builder{here, there} {
+		image, err := cook(cmd.Context(), builder, name, version)
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/example/memcached-operator/hack/image/builder"
-	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/build"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/making"
@@ -32,12 +31,12 @@ with "release stage --registry quay.io".`,
 			if err != nil {
 				return err
 			}
-			b, err := builder.Detect(cmd.Context(), with)
+			b, err := build.Detect(cmd.Context(), with)
 			if err != nil {
 				return err
 			}
 			cmd.PrintErrf("releasing v%s from commit %s, building with %s\n", plan.Version, plan.Head.Commit, b.Name())
-			release, err := plan.Make(cmd.Context(), recipe.Kitchen{Root: root, Builder: b})
+			release, err := plan.Make(cmd.Context(), build.Builder{Root: root, Engine: b})
 			if err != nil {
 				return err
 			}

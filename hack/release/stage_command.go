@@ -13,8 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/example/memcached-operator/hack/image/builder"
-	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/build"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/oci"
@@ -62,7 +61,7 @@ func runStage(cmd *cobra.Command, o stageOptions) error {
 		return err
 	}
 	s.Say = func(format string, args ...any) { cmd.PrintErrf(format+"\n", args...) }
-	s.Say("building with %s, pushing to %s", s.Kitchen.Builder.Name(), s.Places.Registry)
+	s.Say("building with %s, pushing to %s", s.Builder.Engine.Name(), s.Places.Registry)
 	if err := o.sayWhatIsMissing(cmd.Context(), s); err != nil {
 		return err
 	}
@@ -113,11 +112,11 @@ func (o stageOptions) prepare(ctx context.Context) (*stage.Stage, error) {
 	if err := s.Check(ctx); err != nil {
 		return nil, err
 	}
-	b, err := builder.Detect(ctx, o.builder)
+	b, err := build.Detect(ctx, o.builder)
 	if err != nil {
 		return nil, err
 	}
-	s.Kitchen = recipe.Kitchen{Root: root, Builder: b}
+	s.Builder = build.Builder{Root: root, Engine: b}
 	if err := claim(o.out); err != nil {
 		return nil, err
 	}
@@ -138,11 +137,11 @@ func (o stageOptions) sayWhatIsMissing(ctx context.Context, s *stage.Stage) erro
 	if !o.withUnreleased || s.Unreleased != "" {
 		return nil
 	}
-	releases, err := record.Load(s.Kitchen.Root)
+	releases, err := record.Load(s.Builder.Root)
 	if err != nil {
 		return err
 	}
-	changed, err := checkout.Changed(ctx, s.Kitchen.Root, releases.Find(project.Version).Commit, "operator", "go.mod", "go.sum")
+	changed, err := checkout.Changed(ctx, s.Builder.Root, releases.Find(project.Version).Commit, "operator", "go.mod", "go.sum")
 	if err != nil {
 		return err
 	}

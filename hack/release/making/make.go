@@ -9,7 +9,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/build"
 	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
@@ -19,12 +19,12 @@ import (
 
 // Make builds the release and writes it into the checkout: the bundle directory, the catalog and its template, the
 // record. When it fails before the end, the checkout is as it was.
-func (p *Plan) Make(ctx context.Context, kitchen recipe.Kitchen) (*record.Release, error) {
+func (p *Plan) Make(ctx context.Context, builder build.Builder) (*record.Release, error) {
 	release := &record.Release{Version: p.Version, Commit: p.Head.Commit, Date: p.Head.Date, Go: goVersion()}
-	if err := programs(ctx, kitchen, release); err != nil {
+	if err := programs(ctx, builder, release); err != nil {
 		return nil, err
 	}
-	files, err := p.bundle(ctx, kitchen, release)
+	files, err := p.bundle(ctx, builder, release)
 	if err != nil {
 		return nil, err
 	}
@@ -51,15 +51,15 @@ func (p *Plan) Make(ctx context.Context, kitchen recipe.Kitchen) (*record.Releas
 }
 
 // programs builds the program images and puts their digests into the release.
-func programs(ctx context.Context, kitchen recipe.Kitchen, release *record.Release) error {
-	operator, err := kitchen.Program(ctx, recipe.Operator, release.Version)
+func programs(ctx context.Context, builder build.Builder, release *record.Release) error {
+	operator, err := builder.Program(ctx, build.Operator, release.Version)
 	if err != nil {
 		return err
 	}
 	if release.OperatorImage, err = reference(project.OperatorImage, operator); err != nil {
 		return err
 	}
-	scorecard, err := kitchen.Program(ctx, recipe.Scorecard, release.Version)
+	scorecard, err := builder.Program(ctx, build.Scorecard, release.Version)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func programs(ctx context.Context, kitchen recipe.Kitchen, release *record.Relea
 }
 
 // bundle composes the bundle with the release's images pinned, validates it and puts its digests into the release.
-func (p *Plan) bundle(ctx context.Context, kitchen recipe.Kitchen, release *record.Release) (checkout.Files, error) {
+func (p *Plan) bundle(ctx context.Context, builder build.Builder, release *record.Release) (checkout.Files, error) {
 	before, err := p.releases.Before(release.Version)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (p *Plan) bundle(ctx context.Context, kitchen recipe.Kitchen, release *reco
 		if err := bundle.Validate(dir); err != nil {
 			return err
 		}
-		image, err := kitchen.Bundle(ctx, dir)
+		image, err := builder.Bundle(ctx, dir)
 		if err != nil {
 			return err
 		}

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/example/memcached-operator/hack/image/buildertest"
-	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/build"
 	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/internal/testkit"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/making"
 )
@@ -72,9 +72,9 @@ func git(t *testing.T, root string, args ...string) {
 	}
 }
 
-func kitchen(root string) recipe.Kitchen {
-	return recipe.Kitchen{
-		Root: root, Builder: buildertest.Fake{},
+func builder(root string) build.Builder {
+	return build.Builder{
+		Root: root, Engine: testkit.FakeEngine{},
 		Compile: func(_ context.Context, _, pkg, output, version string) error {
 			return os.WriteFile(output, []byte(pkg+version), 0o600)
 		},
@@ -111,7 +111,7 @@ func TestALifeOfARelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := plan.Make(t.Context(), kitchen(root))
+	release, err := plan.Make(t.Context(), builder(root))
 	if err != nil {
 		t.Fatal(err)
 	}

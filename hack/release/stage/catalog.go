@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/build"
 	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
@@ -17,8 +17,8 @@ import (
 // unreleased stages the version under development, as a release made now would look: the same bundle, with the
 // digests of the images just built in the place of tags.
 func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Version, error) {
-	s.Say("v%s: not released, from the files in %s", s.Unreleased, s.Kitchen.Root)
-	current, err := bundle.Compare(s.Kitchen.Root, s.Unreleased)
+	s.Say("v%s: not released, from the files in %s", s.Unreleased, s.Builder.Root)
+	current, err := bundle.Compare(s.Builder.Root, s.Unreleased)
 	if err != nil {
 		return nil, err
 	}
@@ -28,17 +28,17 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Versi
 	version := &Version{Version: s.Unreleased}
 	for _, program := range []struct {
 		name   string
-		binary recipe.Binary
+		binary build.Binary
 		staged *string
 	}{
-		{"operator", recipe.Operator, &version.OperatorImage},
-		{"scorecard", recipe.Scorecard, &version.ScorecardImage},
+		{"operator", build.Operator, &version.OperatorImage},
+		{"scorecard", build.Scorecard, &version.ScorecardImage},
 	} {
-		image, err := s.Kitchen.Program(ctx, program.binary, s.Unreleased)
+		image, err := s.Builder.Program(ctx, program.binary, s.Unreleased)
 		if err != nil {
 			return nil, err
 		}
-		if *program.staged, err = s.push(ctx, recipe.Repository(program.name), "v"+s.Unreleased, image); err != nil {
+		if *program.staged, err = s.push(ctx, build.Repository(program.name), "v"+s.Unreleased, image); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +48,7 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Versi
 	}
 	pins := bundle.Unreleased(s.Unreleased, before)
 	pins.OperatorImage, pins.ScorecardImage = version.OperatorImage, version.ScorecardImage
-	files, err := bundle.Compose(s.Kitchen.Root, pins)
+	files, err := bundle.Compose(s.Builder.Root, pins)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Versi
 
 // catalog renders the graph over the staged bundles, builds its image and pushes it.
 func (s *Stage) catalog(ctx context.Context, result *Result) error {
-	content, err := os.ReadFile(filepath.Join(s.Kitchen.Root, catalog.TemplateFile))
+	content, err := os.ReadFile(filepath.Join(s.Builder.Root, catalog.TemplateFile))
 	if err != nil {
 		return fmt.Errorf("read the catalog's template: %w", err)
 	}
@@ -86,7 +86,7 @@ func (s *Stage) catalog(ctx context.Context, result *Result) error {
 	if _, err := (checkout.Files{project.Package + "/catalog.yaml": rendered}).Write(dir); err != nil {
 		return err
 	}
-	image, err := s.Kitchen.Catalog(ctx, dir)
+	image, err := s.Builder.Catalog(ctx, dir)
 	if err != nil {
 		return err
 	}

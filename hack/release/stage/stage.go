@@ -8,7 +8,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/build"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/oci"
@@ -38,7 +38,7 @@ type Result struct {
 
 // Stage is one run.
 type Stage struct {
-	Kitchen  recipe.Kitchen
+	Builder  build.Builder
 	Places   Places
 	Operands operand.Map
 	// Unreleased is the version under development, to be staged after the releases; empty for none.
@@ -54,8 +54,8 @@ type Stage struct {
 
 // Check makes sure that all images can be pushed. It is called before anything is built.
 func (s *Stage) Check(ctx context.Context) error {
-	for _, name := range recipe.Names {
-		if err := oci.CheckPush(ctx, s.Places.Push(recipe.Repository(name))); err != nil {
+	for _, name := range build.Names {
+		if err := oci.CheckPush(ctx, s.Places.Push(build.Repository(name))); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func (s *Stage) Check(ctx context.Context) error {
 
 // Run stages everything.
 func (s *Stage) Run(ctx context.Context) (*Result, error) {
-	releases, err := record.Load(s.Kitchen.Root)
+	releases, err := record.Load(s.Builder.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *Stage) Run(ctx context.Context) (*Result, error) {
 // released stages a release: program images as recorded, the bundle as frozen.
 func (s *Stage) released(ctx context.Context, release record.Release) (*Version, error) {
 	s.Say("v%s: released, from commit %s", release.Version, release.Commit)
-	if err := record.Verify(s.Kitchen.Root, release); err != nil {
+	if err := record.Verify(s.Builder.Root, release); err != nil {
 		return nil, err
 	}
 	version := &Version{Version: release.Version, Released: true}
@@ -111,15 +111,15 @@ func (s *Stage) released(ctx context.Context, release record.Release) (*Version,
 		{"operator", release.OperatorImage, &version.OperatorImage},
 		{"scorecard", release.ScorecardImage, &version.ScorecardImage},
 	} {
-		image, err := rebuild.Image(ctx, s.Kitchen.Root, release, program.name, program.official)
+		image, err := rebuild.Image(ctx, s.Builder.Root, release, program.name, program.official)
 		if err != nil {
 			return nil, err
 		}
-		if *program.staged, err = s.push(ctx, recipe.Repository(program.name), "v"+release.Version, image); err != nil {
+		if *program.staged, err = s.push(ctx, build.Repository(program.name), "v"+release.Version, image); err != nil {
 			return nil, err
 		}
 	}
-	files, err := checkout.ReadFiles(filepath.Join(s.Kitchen.Root, project.BundleDir(release.Version)))
+	files, err := checkout.ReadFiles(filepath.Join(s.Builder.Root, project.BundleDir(release.Version)))
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *Stage) bundle(ctx context.Context, version, official string, files chec
 	if _, err := staged.Write(dir); err != nil {
 		return "", err
 	}
-	image, err := s.Kitchen.Bundle(ctx, dir)
+	image, err := s.Builder.Bundle(ctx, dir)
 	if err != nil {
 		return "", err
 	}
@@ -175,7 +175,7 @@ func (s *Stage) push(ctx context.Context, official, tag string, image v1.Image) 
 
 // manifests copies the installation manifests, with the catalog's image renamed if need be.
 func (s *Stage) manifests() error {
-	paths, err := filepath.Glob(filepath.Join(s.Kitchen.Root, "olm", "*.yaml"))
+	paths, err := filepath.Glob(filepath.Join(s.Builder.Root, "olm", "*.yaml"))
 	if err != nil {
 		return fmt.Errorf("list the manifests in olm: %w", err)
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/example/memcached-operator/hack/image/buildertest"
-	"github.com/example/memcached-operator/hack/image/recipe"
+	"github.com/example/memcached-operator/hack/internal/build"
 	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/internal/testkit"
 	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/operand"
@@ -46,7 +46,7 @@ func released(t *testing.T) *stage.Stage {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root := t.TempDir()
 	s := &stage.Stage{
-		Kitchen: recipe.Kitchen{Root: root, Builder: buildertest.Fake{}}, Out: t.TempDir(), Say: t.Logf,
+		Builder: build.Builder{Root: root, Engine: testkit.FakeEngine{}}, Out: t.TempDir(), Say: t.Logf,
 		Places: stage.Places{Registry: registry(t)},
 	}
 	dir := filepath.Join(root, project.BundleDir(version))
@@ -54,7 +54,7 @@ func released(t *testing.T) *stage.Stage {
 	ok(files.Write(dir))(t)
 	release := record.Release{
 		Version: version, Commit: "0123", OperatorImage: kept(t, project.OperatorImage), ScorecardImage: kept(t, project.ScorecardImage),
-		BundleImage: reference(t, project.BundleImage, ok(s.Kitchen.Bundle(t.Context(), dir))(t)),
+		BundleImage: reference(t, project.BundleImage, ok(s.Builder.Bundle(t.Context(), dir))(t)),
 	}
 	release.Bundle, release.Files = record.Hash(files)
 	checkout := checkout.Files{
@@ -115,7 +115,7 @@ func assertPullable(t *testing.T, reference string) {
 func TestOnAMirrorEverythingIsWhatWasReleased(t *testing.T) {
 	s := released(t)
 	result := ok(s.Run(t.Context()))(t)
-	recorded := ok(record.Load(s.Kitchen.Root))(t).Last()
+	recorded := ok(record.Load(s.Builder.Root))(t).Last()
 	got := result.Versions[0]
 	if got.OperatorImage != recorded.OperatorImage || got.ScorecardImage != recorded.ScorecardImage || got.BundleImage != recorded.BundleImage {
 		t.Errorf("staged %+v, released %+v", got, recorded)
@@ -132,7 +132,7 @@ func TestAMapChangesOperandsAndNothingElse(t *testing.T) {
 	s := released(t)
 	s.Operands = standIns
 	result := ok(s.Run(t.Context()))(t)
-	before := ok(checkout.ReadFiles(filepath.Join(s.Kitchen.Root, project.BundleDir(version))))(t)
+	before := ok(checkout.ReadFiles(filepath.Join(s.Builder.Root, project.BundleDir(version))))(t)
 	after := ok(checkout.ReadFiles(filepath.Join(s.Out, project.BundleDir(version))))(t)
 	if changed := before.Differences(after); len(changed) != 1 || changed[0] != csvFile {
 		t.Fatalf("changed files: %v", changed)
@@ -180,23 +180,23 @@ func TestElsewhereManifestsNameThatRegistry(t *testing.T) {
 func TestWhatIsNotTheReleaseIsNotStaged(t *testing.T) {
 	t.Run("a changed bundle", func(t *testing.T) {
 		s := released(t)
-		ok(0, os.WriteFile(filepath.Join(s.Kitchen.Root, project.BundleDir(version), csvFile), []byte("x"), 0o600))(t)
+		ok(0, os.WriteFile(filepath.Join(s.Builder.Root, project.BundleDir(version), csvFile), []byte("x"), 0o600))(t)
 		if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), csvFile+" has changed") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("a bundle image that comes out differently", func(t *testing.T) {
 		s := released(t)
-		releases := ok(record.Load(s.Kitchen.Root))(t)
+		releases := ok(record.Load(s.Builder.Root))(t)
 		releases.Releases[0].BundleImage = project.BundleImage + "@sha256:" + strings.Repeat("0", 64)
-		ok(0, releases.Save(s.Kitchen.Root))(t)
+		ok(0, releases.Save(s.Builder.Root))(t)
 		if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is not the released one") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("nothing at all", func(t *testing.T) {
 		s := released(t)
-		ok(0, os.Remove(filepath.Join(s.Kitchen.Root, record.File)))(t)
+		ok(0, os.Remove(filepath.Join(s.Builder.Root, record.File)))(t)
 		if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--with-unreleased") {
 			t.Errorf("got %v", err)
 		}

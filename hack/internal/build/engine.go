@@ -1,7 +1,7 @@
 // Package builder builds an image from a Dockerfile with whichever of docker, podman and buildah works on this
 // machine. What comes out differs from one to the next in timestamps, compression and history; making it the same
 // is the business of package canonical.
-package builder
+package build
 
 import (
 	"bytes"
@@ -23,8 +23,8 @@ import (
 // not build anything useful either.
 const probeTime = 10 * time.Second
 
-// ErrNone says that no builder works on this machine.
-var ErrNone = errors.New("no image builder works here: install buildah (Debian: apt-get install buildah), podman, or docker with a running engine")
+// ErrNoEngine says that no builder works on this machine.
+var ErrNoEngine = errors.New("no image builder works here: install buildah (Debian: apt-get install buildah), podman, or docker with a running engine")
 
 // Request is one image to build.
 type Request struct {
@@ -34,8 +34,8 @@ type Request struct {
 	Args map[string]string
 }
 
-// Builder builds images.
-type Builder interface {
+// Engine builds images.
+type Engine interface {
 	// Name is the program's name, for people.
 	Name() string
 	// Works says whether it can build now; the error says why not.
@@ -44,12 +44,12 @@ type Builder interface {
 	Build(ctx context.Context, request Request) (v1.Image, error)
 }
 
-// Detect returns the first builder that works, or the one of the given name. None that works is ErrNone, with what
+// Detect returns the first builder that works, or the one of the given name. None that works is ErrNoEngine, with what
 // stands in the way of each.
-func Detect(ctx context.Context, name string) (Builder, error) {
-	candidates := []Builder{engine{program: "docker"}, engine{program: "podman"}, buildah{}}
+func Detect(ctx context.Context, name string) (Engine, error) {
+	candidates := []Engine{container{program: "docker"}, container{program: "podman"}, buildah{}}
 	if name != "" {
-		i := slices.IndexFunc(candidates, func(b Builder) bool { return b.Name() == name })
+		i := slices.IndexFunc(candidates, func(b Engine) bool { return b.Name() == name })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown builder %q: choose docker, podman or buildah", name)
 		}
@@ -65,7 +65,7 @@ func Detect(ctx context.Context, name string) (Builder, error) {
 		}
 		reasons = append(reasons, candidate.Name()+": "+err.Error())
 	}
-	return nil, fmt.Errorf("%w (%s)", ErrNone, strings.Join(reasons, "; "))
+	return nil, fmt.Errorf("%w (%s)", ErrNoEngine, strings.Join(reasons, "; "))
 }
 
 // run runs a program and returns what it wrote when it fails.

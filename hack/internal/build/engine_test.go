@@ -1,4 +1,4 @@
-package builder_test
+package build_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/example/memcached-operator/hack/image/builder"
+	"github.com/example/memcached-operator/hack/internal/build"
 )
 
 // program puts a shell script into the only directory of the path (beside the shell's own tools).
@@ -33,7 +33,7 @@ func TestADockerClientWithoutAnEngineIsNoBuilder(t *testing.T) {
 	dir := path(t)
 	program(t, dir, "docker", "echo 'Cannot connect to the Docker daemon' >&2; exit 1\n")
 	program(t, dir, "buildah", "exit 0\n")
-	got, err := builder.Detect(t.Context(), "")
+	got, err := build.Detect(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +44,8 @@ func TestADockerClientWithoutAnEngineIsNoBuilder(t *testing.T) {
 
 func TestWithoutABuilderItSaysWhatToInstall(t *testing.T) {
 	program(t, path(t), "docker", "echo 'Cannot connect to the Docker daemon' >&2; exit 1\n")
-	_, err := builder.Detect(t.Context(), "")
-	if !errors.Is(err, builder.ErrNone) {
+	_, err := build.Detect(t.Context(), "")
+	if !errors.Is(err, build.ErrNoEngine) {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{"apt-get install buildah", "docker: docker info: exit status 1: Cannot connect", "podman: not installed"} {
@@ -59,7 +59,7 @@ func TestWithoutABuilderItSaysWhatToInstall(t *testing.T) {
 }
 
 func TestAnUnknownBuilderIsNamed(t *testing.T) {
-	if _, err := builder.Detect(t.Context(), "kaniko"); err == nil || !strings.Contains(err.Error(), `"kaniko"`) {
+	if _, err := build.Detect(t.Context(), "kaniko"); err == nil || !strings.Contains(err.Error(), `"kaniko"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -76,11 +76,11 @@ func TestAnEngineBuildsSavesAndCleansUp(t *testing.T) {
 	}
 	// "podman save --output FILE TAG" is the only call that has to do something.
 	program(t, dir, "podman", `echo "$@" >> `+dir+`/calls; [ "$1" != save ] || /bin/cp `+saved+` "$3"`+"\n")
-	podman, err := builder.Detect(t.Context(), "podman")
+	podman, err := build.Detect(t.Context(), "podman")
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, err := podman.Build(t.Context(), builder.Request{
+	image, err := podman.Build(t.Context(), build.Request{
 		Dockerfile: "/src/Dockerfile", Context: "/ctx", Args: map[string]string{"VERSION": "1", "A": "2"},
 	})
 	if err != nil {
@@ -107,11 +107,11 @@ func TestAnEngineBuildsSavesAndCleansUp(t *testing.T) {
 
 func TestAFailedBuildShowsItsLastWords(t *testing.T) {
 	program(t, path(t), "buildah", "[ \"$1\" = version ] && exit 0; echo step 1 >&2; echo 'COPY failed: no manager' >&2; exit 125\n")
-	buildah, err := builder.Detect(t.Context(), "buildah")
+	buildah, err := build.Detect(t.Context(), "buildah")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := buildah.Build(t.Context(), builder.Request{}); err == nil || !strings.Contains(err.Error(), "COPY failed: no manager") {
+	if _, err := buildah.Build(t.Context(), build.Request{}); err == nil || !strings.Contains(err.Error(), "COPY failed: no manager") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package buildertest is a builder for tests of what is done with images. It runs no program: an image holds the
 // files of its context and is labelled with its Dockerfile's name and arguments.
-package buildertest
+package testkit
 
 import (
 	"archive/tar"
@@ -17,20 +17,20 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/example/memcached-operator/hack/image/builder"
+	"github.com/example/memcached-operator/hack/internal/build"
 )
 
-// Fake is the builder.
-type Fake struct{}
+// FakeEngine is the builder.
+type FakeEngine struct{}
 
-// Name implements builder.Builder.
-func (Fake) Name() string { return "fake" }
+// Name implements build.Engine.
+func (FakeEngine) Name() string { return "fake" }
 
-// Works implements builder.Builder.
-func (Fake) Works(context.Context) error { return nil }
+// Works implements build.Engine.
+func (FakeEngine) Works(context.Context) error { return nil }
 
-// Build implements builder.Builder.
-func (Fake) Build(_ context.Context, request builder.Request) (v1.Image, error) {
+// Build implements build.Engine.
+func (FakeEngine) Build(_ context.Context, request build.Request) (v1.Image, error) {
 	var archive bytes.Buffer
 	writer := tar.NewWriter(&archive)
 	if err := writer.AddFS(os.DirFS(request.Context)); err != nil {

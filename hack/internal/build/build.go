@@ -1,6 +1,6 @@
 // Package recipe knows what goes into each image of the project: which Dockerfile, which files as its context. It
 // returns canonical images; where they are kept or pushed is decided elsewhere.
-package recipe
+package build
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/image/builder"
 	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
 )
@@ -18,12 +17,12 @@ import (
 // Names are the images of the project, in the order they depend on each other.
 var Names = []string{"operator", "scorecard", "bundle", "catalog"}
 
-// Kitchen is where images are made.
-type Kitchen struct {
+// Builder is where images are made.
+type Builder struct {
 	// Root is the checkout whose source and Dockerfiles are used.
 	Root string
-	// Builder runs the Dockerfiles.
-	Builder builder.Builder
+	// Engine runs the Dockerfiles.
+	Engine Engine
 	// Compile writes the program of a package, relative to root, to output; nil stands for Compile of this package.
 	Compile func(ctx context.Context, root, pkg, output, version string) error
 }
@@ -43,35 +42,35 @@ var (
 )
 
 // Program compiles a program of the checkout and builds its image.
-func (k Kitchen) Program(ctx context.Context, b Binary, version string) (v1.Image, error) {
+func (b Builder) Program(ctx context.Context, program Binary, version string) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "memcached-operator-context-")
 	if err != nil {
 		return nil, fmt.Errorf("make room for the build context: %w", err)
 	}
 	defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
-	compile := k.Compile
+	compile := b.Compile
 	if compile == nil {
 		compile = oci.Compile
 	}
-	if err := compile(ctx, k.Root, b.Package, filepath.Join(dir, b.Output), version); err != nil {
+	if err := compile(ctx, b.Root, program.Package, filepath.Join(dir, program.Output), version); err != nil {
 		return nil, err
 	}
-	return k.build(ctx, b.Dockerfile, dir, map[string]string{"VERSION": version})
+	return b.build(ctx, program.Dockerfile, dir, map[string]string{"VERSION": version})
 }
 
 // Bundle builds the image of the bundle directory dir.
-func (k Kitchen) Bundle(ctx context.Context, dir string) (v1.Image, error) {
-	return k.build(ctx, "bundle.Dockerfile", dir, nil)
+func (b Builder) Bundle(ctx context.Context, dir string) (v1.Image, error) {
+	return b.build(ctx, "bundle.Dockerfile", dir, nil)
 }
 
 // Catalog builds the image of the catalog directory dir, which holds one directory for each package.
-func (k Kitchen) Catalog(ctx context.Context, dir string) (v1.Image, error) {
-	return k.build(ctx, "catalog.Dockerfile", dir, nil)
+func (b Builder) Catalog(ctx context.Context, dir string) (v1.Image, error) {
+	return b.build(ctx, "catalog.Dockerfile", dir, nil)
 }
 
-func (k Kitchen) build(ctx context.Context, dockerfile, context string, args map[string]string) (v1.Image, error) {
-	image, err := k.Builder.Build(ctx, builder.Request{
-		Dockerfile: filepath.Join(k.Root, dockerfile), Context: context, Args: args,
+func (b Builder) build(ctx context.Context, dockerfile, context string, args map[string]string) (v1.Image, error) {
+	image, err := b.Engine.Build(ctx, Request{
+		Dockerfile: filepath.Join(b.Root, dockerfile), Context: context, Args: args,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", dockerfile, err)

@@ -1,4 +1,4 @@
-package builder
+package build
 
 import (
 	"bytes"
@@ -10,15 +10,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// engine is docker or podman, whose command lines are the same as far as we use them.
-type engine struct{ program string }
+// container is docker or podman, whose command lines are the same as far as we use them.
+type container struct{ program string }
 
-func (e engine) Name() string { return e.program }
+func (e container) Name() string { return e.program }
 
-// Works asks for the engine, not for the client: a docker client without an engine is a common half-installation.
-func (e engine) Works(ctx context.Context) error { return run(ctx, e.program, "info") }
+// Works asks for the engine, not for the client: a docker client without an container is a common half-installation.
+func (e container) Works(ctx context.Context) error { return run(ctx, e.program, "info") }
 
-func (e engine) Build(ctx context.Context, request Request) (v1.Image, error) {
+func (e container) Build(ctx context.Context, request Request) (v1.Image, error) {
 	return inScratch(func(dir, archive string) error {
 		// The temporary directory's name makes the tag ours alone, so removing it takes nobody else's image away.
 		tag := "localhost/memcached-operator-build:" + filepath.Base(dir)
