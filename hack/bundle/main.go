@@ -13,7 +13,6 @@ import (
 	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/operand"
 )
 
 func main() {
@@ -103,7 +102,7 @@ func renderCommand(version *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if options.Operands, err = operand.Load(operands); err != nil {
+			if options.Operands, err = project.LoadStandIns(operands); err != nil {
 				return err
 			}
 			options.CRDsOnly = crds
@@ -131,7 +130,7 @@ func environmentCommand() *cobra.Command {
 		Short: "Print the variables that tell a manager outside a cluster which images caches run, a NAME=VALUE a line",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			standIns, err := operand.Load(operands)
+			standIns, err := project.LoadStandIns(operands)
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,6 @@ import (
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/stage"
 )
 
@@ -61,7 +60,7 @@ func runStage(cmd *cobra.Command, o stageOptions) error {
 		return err
 	}
 	s.Say = func(format string, args ...any) { cmd.PrintErrf(format+"\n", args...) }
-	s.Say("building with %s, pushing to %s", s.Builder.Engine.Name(), s.Places.Registry)
+	s.Say("building with %s, pushing to %s", s.Builder.Engine.Name(), s.Registry.Host)
 	if err := o.sayWhatIsMissing(cmd.Context(), s); err != nil {
 		return err
 	}
@@ -101,12 +100,12 @@ func (o stageOptions) prepare(ctx context.Context) (*stage.Stage, error) {
 		}
 		o.out = filepath.Join(cache, "stage")
 	}
-	operands, err := operand.Load(o.operands)
+	operands, err := project.LoadStandIns(o.operands)
 	if err != nil {
 		return nil, err
 	}
 	s := &stage.Stage{
-		Places:   stage.Places{Registry: strings.TrimSuffix(o.registry, "/"), Rename: o.rename},
+		Registry: project.Registry{Host: strings.TrimSuffix(o.registry, "/"), Rename: o.rename},
 		Operands: operands, Out: o.out,
 	}
 	if err := s.Check(ctx); err != nil {

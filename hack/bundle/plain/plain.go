@@ -16,7 +16,6 @@ import (
 	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/csv"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/operand"
 )
 
 // Options say how to render.
@@ -26,7 +25,7 @@ type Options struct {
 	// Image replaces the manager's image, which is the agent's as well; empty keeps the bundle's.
 	Image string
 	// Operands replaces official operand images; empty keeps them.
-	Operands operand.Map
+	Operands project.StandIns
 }
 
 // Render returns the manifests of the bundle in dir as one YAML stream, in an order that kubectl can apply.

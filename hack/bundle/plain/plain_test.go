@@ -15,7 +15,6 @@ import (
 
 	"github.com/example/memcached-operator/hack/bundle/plain"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/operand"
 )
 
 const dir = "../../../bundles/v" + project.Version
@@ -67,7 +66,7 @@ func TestWithoutOLMTheSameObjectsAreThere(t *testing.T) {
 
 func TestImagesAreTheOnesAskedFor(t *testing.T) {
 	const image = "localhost:5000/me/manager:dev"
-	standIns, want := operand.Map{}, map[string]string{project.AgentEnv: image, project.DefaultOperandEnv: project.DefaultOperand}
+	standIns, want := project.StandIns{}, map[string]string{project.AgentEnv: image, project.DefaultOperandEnv: project.DefaultOperand}
 	for i, official := range project.Operands() {
 		standIns[official.Image] = project.OperandRepository + "@sha256:" + strings.Repeat(strconv.Itoa(i), 64)
 		want[official.Env()] = standIns[official.Image]

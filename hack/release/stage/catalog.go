@@ -16,7 +16,7 @@ import (
 
 // unreleased stages the version under development, as a release made now would look: the same bundle, with the
 // digests of the images just built in the place of tags.
-func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Version, error) {
+func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*project.StagedVersion, error) {
 	s.Say("v%s: not released, from the files in %s", s.Unreleased, s.Builder.Root)
 	current, err := bundle.Compare(s.Builder.Root, s.Unreleased)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Versi
 	if err := current.Check(); err != nil {
 		return nil, err
 	}
-	version := &Version{Version: s.Unreleased}
+	version := &project.StagedVersion{Version: s.Unreleased}
 	for _, program := range []struct {
 		name   string
 		binary build.Binary
@@ -57,7 +57,7 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Versi
 }
 
 // catalog renders the graph over the staged bundles, builds its image and pushes it.
-func (s *Stage) catalog(ctx context.Context, result *Result) error {
+func (s *Stage) catalog(ctx context.Context, result *project.Staged) error {
 	content, err := os.ReadFile(filepath.Join(s.Builder.Root, catalog.TemplateFile))
 	if err != nil {
 		return fmt.Errorf("read the catalog's template: %w", err)
@@ -90,7 +90,7 @@ func (s *Stage) catalog(ctx context.Context, result *Result) error {
 	if err != nil {
 		return err
 	}
-	result.CatalogTag = s.Places.Refer(project.CatalogImage) + ":latest"
+	result.CatalogTag = s.Registry.Refer(project.CatalogImage) + ":latest"
 	result.CatalogImage, err = s.push(ctx, project.CatalogImage, "latest", image)
 	return err
 }

@@ -13,34 +13,14 @@ import (
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/rebuild"
 )
-
-// Version is where the images of one version are. Manifests refer to them so.
-type Version struct {
-	Version        string `json:"version"`
-	Released       bool   `json:"released"`
-	OperatorImage  string `json:"operatorImage"`
-	ScorecardImage string `json:"scorecardImage"`
-	BundleImage    string `json:"bundleImage"`
-}
-
-// Result is what was staged.
-type Result struct {
-	// CatalogImage is the reference by digest, CatalogTag the one that olm/20-catalogsource.yaml names.
-	CatalogImage string    `json:"catalogImage"`
-	CatalogTag   string    `json:"catalogTag"`
-	Versions     []Version `json:"versions"`
-	// Operands are the stand-ins that were put in for official operand images.
-	Operands operand.Map `json:"operands"`
-}
 
 // Stage is one run.
 type Stage struct {
 	Builder  build.Builder
-	Places   Places
-	Operands operand.Map
+	Registry project.Registry
+	Operands project.StandIns
 	// Unreleased is the version under development, to be staged after the releases; empty for none.
 	Unreleased string
 	// Out is the directory that receives the staged bundles, catalog and manifests of olm/.
@@ -55,7 +35,7 @@ type Stage struct {
 // Check makes sure that all images can be pushed. It is called before anything is built.
 func (s *Stage) Check(ctx context.Context) error {
 	for _, name := range build.Names {
-		if err := oci.CheckPush(ctx, s.Places.Push(build.Repository(name))); err != nil {
+		if err := oci.CheckPush(ctx, s.Registry.Push(build.Repository(name))); err != nil {
 			return err
 		}
 	}
@@ -63,13 +43,13 @@ func (s *Stage) Check(ctx context.Context) error {
 }
 
 // Run stages everything.
-func (s *Stage) Run(ctx context.Context) (*Result, error) {
+func (s *Stage) Run(ctx context.Context) (*project.Staged, error) {
 	releases, err := record.Load(s.Builder.Root)
 	if err != nil {
 		return nil, err
 	}
 	s.bundles, s.dirs = map[string]string{}, map[string]string{}
-	result := &Result{Operands: s.Operands}
+	result := &project.Staged{Operands: s.Operands}
 	for _, line := range s.Operands.Lines() {
 		s.Say("operand %s", line)
 	}
@@ -97,12 +77,12 @@ func (s *Stage) Run(ctx context.Context) (*Result, error) {
 }
 
 // released stages a release: program images as recorded, the bundle as frozen.
-func (s *Stage) released(ctx context.Context, release record.Release) (*Version, error) {
+func (s *Stage) released(ctx context.Context, release record.Release) (*project.StagedVersion, error) {
 	s.Say("v%s: released, from commit %s", release.Version, release.Commit)
 	if err := record.Verify(s.Builder.Root, release); err != nil {
 		return nil, err
 	}
-	version := &Version{Version: release.Version, Released: true}
+	version := &project.StagedVersion{Version: release.Version, Released: true}
 	var err error
 	for _, program := range []struct {
 		name, official string
@@ -136,7 +116,7 @@ func (s *Stage) bundle(ctx context.Context, version, official string, files chec
 		if err != nil {
 			return "", fmt.Errorf("%s/%s: %w", project.BundleDir(version), name, err)
 		}
-		staged[name] = s.Places.Manifest(replaced)
+		staged[name] = s.Registry.Manifest(replaced)
 		changed = changed || string(staged[name]) != string(content)
 	}
 	dir := filepath.Join(s.Out, project.BundleDir(version))
@@ -161,15 +141,15 @@ func (s *Stage) bundle(ctx context.Context, version, official string, files chec
 
 // push pushes an image of an official repository and returns how manifests refer to it by digest.
 func (s *Stage) push(ctx context.Context, official, tag string, image v1.Image) (string, error) {
-	if _, err := oci.Push(ctx, s.Places.Push(official)+":"+tag, image); err != nil {
+	if _, err := oci.Push(ctx, s.Registry.Push(official)+":"+tag, image); err != nil {
 		return "", err
 	}
 	digest, err := image.Digest()
 	if err != nil {
 		return "", fmt.Errorf("compute the digest of %s: %w", official, err)
 	}
-	reference := s.Places.Refer(official) + "@" + digest.String()
-	s.Say("  pushed %s:%s as %s", s.Places.Push(official), tag, digest)
+	reference := s.Registry.Refer(official) + "@" + digest.String()
+	s.Say("  pushed %s:%s as %s", s.Registry.Push(official), tag, digest)
 	return reference, nil
 }
 
@@ -185,7 +165,7 @@ func (s *Stage) manifests() error {
 		if err != nil {
 			return fmt.Errorf("read a manifest: %w", err)
 		}
-		files[filepath.Base(path)] = s.Places.Manifest(content)
+		files[filepath.Base(path)] = s.Registry.Manifest(content)
 	}
 	_, err = files.Write(filepath.Join(s.Out, "olm"))
 	return err

@@ -22,7 +22,6 @@ import (
 	"github.com/example/memcached-operator/hack/internal/testkit"
 	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/operand"
 	"github.com/example/memcached-operator/hack/release/stage"
 )
 
@@ -32,8 +31,8 @@ const (
 )
 
 // standIns stand in for every official image of memcached.
-var standIns = func() operand.Map {
-	all := operand.Map{}
+var standIns = func() project.StandIns {
+	all := project.StandIns{}
 	for i, official := range project.Operands() {
 		all[official.Image] = project.OperandRepository + "@sha256:" + strings.Repeat(string(rune('a'+i)), 64)
 	}
@@ -47,7 +46,7 @@ func released(t *testing.T) *stage.Stage {
 	root := t.TempDir()
 	s := &stage.Stage{
 		Builder: build.Builder{Root: root, Engine: testkit.FakeEngine{}}, Out: t.TempDir(), Say: t.Logf,
-		Places: stage.Places{Registry: registry(t)},
+		Registry: project.Registry{Host: registry(t)},
 	}
 	dir := filepath.Join(root, project.BundleDir(version))
 	files := ok(checkout.ReadFiles("../../../" + project.BundleDir(version)))(t)
@@ -121,7 +120,7 @@ func TestOnAMirrorEverythingIsWhatWasReleased(t *testing.T) {
 		t.Errorf("staged %+v, released %+v", got, recorded)
 	}
 	for _, reference := range []string{got.OperatorImage, got.ScorecardImage, got.BundleImage, result.CatalogImage} {
-		assertPullable(t, strings.Replace(reference, "quay.io", s.Places.Registry, 1))
+		assertPullable(t, strings.Replace(reference, "quay.io", s.Registry.Host, 1))
 	}
 	if manifest := string(ok(os.ReadFile(filepath.Join(s.Out, "olm", "20-catalogsource.yaml")))(t)); manifest != "image: "+project.CatalogImage+":latest\n" {
 		t.Errorf("the manifest has changed: %s", manifest)
@@ -157,14 +156,14 @@ func TestAMapChangesOperandsAndNothingElse(t *testing.T) {
 
 func TestElsewhereManifestsNameThatRegistry(t *testing.T) {
 	s := released(t)
-	s.Places = stage.Places{Registry: s.Places.Registry + "/team", Rename: true}
+	s.Registry = project.Registry{Host: s.Registry.Host + "/team", Rename: true}
 	result := ok(s.Run(t.Context()))(t)
 	assertPullable(t, result.Versions[0].OperatorImage)
 	assertPullable(t, result.Versions[0].BundleImage)
 	assertPullable(t, result.CatalogTag)
 	csv := string(ok(os.ReadFile(filepath.Join(s.Out, project.BundleDir(version), csvFile)))(t))
 	manifest := string(ok(os.ReadFile(filepath.Join(s.Out, "olm", "20-catalogsource.yaml")))(t))
-	if strings.Contains(csv+manifest, "quay.io/example/") || !strings.Contains(csv, "image: "+s.Places.Registry+"/memcached-operator") {
+	if strings.Contains(csv+manifest, "quay.io/example/") || !strings.Contains(csv, "image: "+s.Registry.Host+"/memcached-operator") {
 		t.Errorf("the official registry is still named:\n%s%s", csv, manifest)
 	}
 	if !strings.Contains(csv, project.SourceURL) {
@@ -204,7 +203,7 @@ func TestWhatIsNotTheReleaseIsNotStaged(t *testing.T) {
 }
 
 func TestAnUnreachableRegistryIsSaidBeforehand(t *testing.T) {
-	s := &stage.Stage{Places: stage.Places{Registry: "localhost:1"}}
+	s := &stage.Stage{Registry: project.Registry{Host: "localhost:1"}}
 	if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "registry localhost:1 cannot be reached, so nothing was built") {
 		t.Errorf("got %v", err)
 	}

@@ -1,6 +1,4 @@
-// Package operand replaces references to official operand images by declared stand-ins, as installations without
-// access to the official registry do. Nothing else in a file is touched, and it proves so.
-package operand
+package project
 
 import (
 	"bytes"
@@ -12,20 +10,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/example/memcached-operator/hack/project"
 )
 
-// Map maps official references by digest to the references by digest that stand in for them.
-type Map map[string]string
+// StandIns map official references by digest to the references by digest that stand in for them.
+type StandIns map[string]string
 
 var byDigest = regexp.MustCompile(`^[a-z0-9./:_-]+@sha256:[0-9a-f]{64}$`)
 
 // reference finds references to official operand images by digest.
-var reference = regexp.MustCompile(regexp.QuoteMeta(project.OperandRepository) + `@sha256:[0-9a-f]{64}`)
+var reference = regexp.MustCompile(regexp.QuoteMeta(OperandRepository) + `@sha256:[0-9a-f]{64}`)
 
-// Load reads a map from a JSON file: one object of strings. No file name means no stand-ins.
-func Load(path string) (Map, error) {
+// LoadStandIns reads a map from a JSON file: one object of strings. No file name means no stand-ins.
+func LoadStandIns(path string) (StandIns, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -33,7 +29,7 @@ func Load(path string) (Map, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the operand map (the local cluster writes one when it is up): %w", err)
 	}
-	var m Map
+	var m StandIns
 	if err := json.Unmarshal(content, &m); err != nil {
 		return nil, fmt.Errorf("%s: an operand map is a JSON object of strings: %w", path, err)
 	}
@@ -43,11 +39,11 @@ func Load(path string) (Map, error) {
 	return m, nil
 }
 
-func (m Map) validate() error {
+func (m StandIns) validate() error {
 	for from, to := range m {
 		for _, ref := range []string{from, to} {
 			if !byDigest.MatchString(ref) {
-				return fmt.Errorf("%q is not an image reference by digest, such as %s", ref, project.Operands()[0].Image)
+				return fmt.Errorf("%q is not an image reference by digest, such as %s", ref, Operands()[0].Image)
 			}
 		}
 	}
@@ -55,7 +51,7 @@ func (m Map) validate() error {
 }
 
 // Lines describes the map, one line for each stand-in, sorted.
-func (m Map) Lines() []string {
+func (m StandIns) Lines() []string {
 	var lines []string
 	for _, from := range slices.Sorted(maps.Keys(m)) {
 		lines = append(lines, from+" -> "+m[from])
@@ -65,7 +61,7 @@ func (m Map) Lines() []string {
 
 // Replace returns the content with every official reference replaced by its stand-in. With an empty map the content
 // comes back as it is; with any other, an official reference that has no stand-in is an error.
-func (m Map) Replace(content []byte) ([]byte, error) {
+func (m StandIns) Replace(content []byte) ([]byte, error) {
 	if len(m) == 0 {
 		return content, nil
 	}
@@ -89,7 +85,7 @@ func (m Map) Replace(content []byte) ([]byte, error) {
 
 // prove walks both contents side by side: wherever the original holds an official reference the result must hold
 // its stand-in, and everything between must be the same bytes.
-func (m Map) prove(original, replaced []byte) error {
+func (m StandIns) prove(original, replaced []byte) error {
 	for _, at := range slices.Backward(reference.FindAllIndex(original, -1)) {
 		standIn, tail := []byte(m[string(original[at[0]:at[1]])]), original[at[1]:]
 		rest, ok := bytes.CutSuffix(replaced, tail)

@@ -1,4 +1,4 @@
-package operand_test
+package project_test
 
 import (
 	"os"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/operand"
 )
 
 func digest(digit string) string { return "@sha256:" + strings.Repeat(digit, 64) }
@@ -23,7 +22,7 @@ func TestOnlyOperandReferencesAreReplaced(t *testing.T) {
 	other := "quay.io/example/memcached-operator" + digest("1")
 	content := "a: " + official + "\nb: " + other + "\n\tc: \"" + newer + "\" # " + official + "\r\nd: docker.io/library/memcached:1.6.18\xff\n"
 	want := "a: " + standIn + "\nb: " + other + "\n\tc: \"" + mirrored + "\" # " + standIn + "\r\nd: docker.io/library/memcached:1.6.18\xff\n"
-	got, err := operand.Map{official: standIn, newer: mirrored}.Replace([]byte(content))
+	got, err := project.StandIns{official: standIn, newer: mirrored}.Replace([]byte(content))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,14 +32,14 @@ func TestOnlyOperandReferencesAreReplaced(t *testing.T) {
 }
 
 func TestWithoutAMapNothingChanges(t *testing.T) {
-	got, err := operand.Map(nil).Replace([]byte(official))
+	got, err := project.StandIns(nil).Replace([]byte(official))
 	if err != nil || string(got) != official {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
 
 func TestAnOperandWithoutAStandInIsNamed(t *testing.T) {
-	_, err := operand.Map{official: standIn}.Replace([]byte(official + " " + newer))
+	_, err := project.StandIns{official: standIn}.Replace([]byte(official + " " + newer))
 	if err == nil || !strings.Contains(err.Error(), newer) || strings.Contains(err.Error(), official) {
 		t.Errorf("got %v", err)
 	}
@@ -58,7 +57,7 @@ func TestLoad(t *testing.T) {
 			if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			m, err := operand.Load(path)
+			m, err := project.LoadStandIns(path)
 			switch {
 			case test.want == "" && (err != nil || m[official] != standIn):
 				t.Errorf("got %v, %v", m, err)
@@ -67,16 +66,16 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	if m, err := operand.Load(""); m != nil || err != nil {
+	if m, err := project.LoadStandIns(""); m != nil || err != nil {
 		t.Errorf("no file: %v, %v", m, err)
 	}
-	if _, err := operand.Load("/nowhere"); err == nil {
+	if _, err := project.LoadStandIns("/nowhere"); err == nil {
 		t.Error("a file that is not there is no error")
 	}
 }
 
 func TestLinesAreSorted(t *testing.T) {
-	lines := operand.Map{newer: mirrored, official: standIn}.Lines()
+	lines := project.StandIns{newer: mirrored, official: standIn}.Lines()
 	if len(lines) != 2 || lines[0] != official+" -> "+standIn || lines[1] != newer+" -> "+mirrored {
 		t.Errorf("got %q", lines)
 	}
