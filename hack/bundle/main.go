@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/example/memcached-operator/hack/bundle/plain"
 	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/project"
@@ -90,7 +89,7 @@ func validateCommand(version *string) *cobra.Command {
 }
 
 func renderCommand(version *string) *cobra.Command {
-	var options plain.Options
+	var options Options
 	var direct, crds bool
 	var operands string
 	cmd := &cobra.Command{
@@ -106,7 +105,7 @@ func renderCommand(version *string) *cobra.Command {
 				return err
 			}
 			options.CRDsOnly = crds
-			out, err := plain.Render(root+"/"+project.BundleDir(*version), options)
+			out, err := Render(root+"/"+project.BundleDir(*version), options)
 			if err != nil {
 				return err
 			}

@@ -12,14 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/example/memcached-operator/hack/bundle/compat/change"
-	"github.com/example/memcached-operator/hack/bundle/compat/lineage"
-	"github.com/example/memcached-operator/hack/bundle/compat/replay"
 )
 
 // Result is what a check looked at and what it found.
 type Result struct {
 	// Upgrades are the pairs of releases that were compared.
-	Upgrades []lineage.Upgrade
+	Upgrades []Upgrade
 	// Samples is the number of objects that OLM's checks were replayed with.
 	Samples int
 	// Problems are one line each: where, what, and the mend. None means compatible.
@@ -29,15 +27,15 @@ type Result struct {
 // Check compares the version under development with all earlier releases, and all releases that an edge of the
 // catalog joins, in the checkout at root. Its error is about a checkout that cannot be judged.
 func Check(ctx context.Context, root, development string) (*Result, error) {
-	releases, err := lineage.Releases(root, development)
+	releases, err := Releases(root, development)
 	if err != nil {
 		return nil, err
 	}
-	upgrades, err := lineage.Upgrades(root, releases)
+	upgrades, err := Upgrades(root, releases)
 	if err != nil {
 		return nil, err
 	}
-	samples, err := lineage.Corpus(root)
+	samples, err := Corpus(root)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +56,8 @@ func Check(ctx context.Context, root, development string) (*Result, error) {
 
 type check struct {
 	ctx      context.Context
-	releases []lineage.Release // Oldest first.
-	samples  []lineage.Sample
+	releases []Release // Oldest first.
+	samples  []Sample
 }
 
 // corpus judges the samples themselves: one that no cluster could hold tests nothing, and neither does a version of a
@@ -68,7 +66,7 @@ func (c *check) corpus() []string {
 	var problems []string
 	for _, sample := range c.samples {
 		var reason error
-		admitted := slices.ContainsFunc(c.releases, func(r lineage.Release) bool {
+		admitted := slices.ContainsFunc(c.releases, func(r Release) bool {
 			reason = c.admit(r, sample)
 			return reason == nil
 		})
@@ -79,8 +77,8 @@ func (c *check) corpus() []string {
 	newest := c.releases[len(c.releases)-1]
 	for _, crd := range newest.Definitions {
 		for _, version := range crd.Spec.Versions {
-			if version.Served && !slices.ContainsFunc(c.samples, func(s lineage.Sample) bool { return isOf(s, crd, version.Name) }) {
-				problems = append(problems, fmt.Sprintf("%s %s: there is no sample of it; add one to %s", crd.Name, version.Name, lineage.CorpusDir))
+			if version.Served && !slices.ContainsFunc(c.samples, func(s Sample) bool { return isOf(s, crd, version.Name) }) {
+				problems = append(problems, fmt.Sprintf("%s %s: there is no sample of it; add one to %s", crd.Name, version.Name, CorpusDir))
 			}
 		}
 	}
@@ -88,17 +86,17 @@ func (c *check) corpus() []string {
 }
 
 // admit says whether a cluster that runs the release could hold the sample.
-func (c *check) admit(release lineage.Release, sample lineage.Sample) error {
+func (c *check) admit(release Release, sample Sample) error {
 	for _, crd := range release.Definitions {
 		if isKind(sample, crd) {
-			return replay.Admit(c.ctx, crd, sample.Object)
+			return change.Admit(c.ctx, crd, sample.Object)
 		}
 	}
 	return fmt.Errorf("v%s has no definition of %s", release.Version, sample.Object.GroupVersionKind().GroupKind())
 }
 
 // upgrade compares two releases and replays what OLM does on the way.
-func (c *check) upgrade(upgrade lineage.Upgrade) ([]string, error) {
+func (c *check) upgrade(upgrade Upgrade) ([]string, error) {
 	from, to := c.release(upgrade.From), c.release(upgrade.To)
 	findings, err := change.Compare(from.Definitions, to.Definitions)
 	if err != nil {
@@ -113,10 +111,10 @@ func (c *check) upgrade(upgrade lineage.Upgrade) ([]string, error) {
 			if newer.Name != older.Name {
 				continue
 			}
-			for _, err := range replay.Objects(older, newer, c.existing(from, older)) {
+			for _, err := range change.ReplayObjects(older, newer, c.existing(from, older)) {
 				problems = append(problems, fmt.Sprintf("%s: %v; OLM stops the upgrade of a cluster that has such an object: allow it", upgrade, err))
 			}
-			for _, err := range replay.StoredVersions(newer, c.stored(upgrade.From, older.Name)) {
+			for _, err := range change.ReplayStoredVersions(newer, c.stored(upgrade.From, older.Name)) {
 				problems = append(problems, fmt.Sprintf("%s: %v; OLM stops the upgrade (status.storedVersions): keep the version", upgrade, err))
 			}
 		}
@@ -125,7 +123,7 @@ func (c *check) upgrade(upgrade lineage.Upgrade) ([]string, error) {
 }
 
 // existing are the samples of a kind that a cluster with the release could hold.
-func (c *check) existing(release lineage.Release, crd *apiextensionsv1.CustomResourceDefinition) []*unstructured.Unstructured {
+func (c *check) existing(release Release, crd *apiextensionsv1.CustomResourceDefinition) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, sample := range c.samples {
 		if isKind(sample, crd) && c.admit(release, sample) == nil {
@@ -155,16 +153,16 @@ func (c *check) stored(version, definition string) []string {
 }
 
 // release returns a release that an upgrade names; package lineage takes both ends from these releases.
-func (c *check) release(version string) lineage.Release {
-	i := slices.IndexFunc(c.releases, func(r lineage.Release) bool { return r.Version == version })
+func (c *check) release(version string) Release {
+	i := slices.IndexFunc(c.releases, func(r Release) bool { return r.Version == version })
 	return c.releases[i]
 }
 
-func isKind(sample lineage.Sample, crd *apiextensionsv1.CustomResourceDefinition) bool {
+func isKind(sample Sample, crd *apiextensionsv1.CustomResourceDefinition) bool {
 	gvk := sample.Object.GroupVersionKind()
 	return gvk.Group == crd.Spec.Group && gvk.Kind == crd.Spec.Names.Kind
 }
 
-func isOf(sample lineage.Sample, crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
+func isOf(sample Sample, crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
 	return isKind(sample, crd) && sample.Object.GroupVersionKind().Version == version
 }

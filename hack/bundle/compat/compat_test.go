@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/example/memcached-operator/hack/bundle/compat"
-	"github.com/example/memcached-operator/hack/bundle/compat/lineage"
 	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
@@ -48,7 +47,7 @@ func newTree(t *testing.T) tree {
 	for _, version := range []string{"0.1.0", "0.2.0", "0.3.0"} {
 		c.copy(project.BundleDir(project.Version), project.BundleDir(version))
 	}
-	c.copy(lineage.CorpusDir, lineage.CorpusDir)
+	c.copy(compat.CorpusDir, compat.CorpusDir)
 	c.copy("olm/samples", "olm/samples")
 	releases := &record.Record{Releases: []record.Release{{Version: "0.1.0"}, {Version: "0.2.0"}}}
 	content, err := releases.Encode()
@@ -201,7 +200,7 @@ func TestStoredVersionStaysForClustersThatSkippedReleases(t *testing.T) {
 	for _, want := range []string{
 		"v0.1.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com: objects may be stored in v1alpha1",
 		"v0.2.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com: objects may be stored in v1alpha1",
-		"v1: there is no sample of it; add one to " + lineage.CorpusDir,
+		"v1: there is no sample of it; add one to " + compat.CorpusDir,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
@@ -223,7 +222,7 @@ func TestStoredVersionsOfLaterReleasesDoNotCount(t *testing.T) {
 
 func TestSampleThatNoClusterCouldHold(t *testing.T) {
 	c := newTree(t)
-	c.write(lineage.CorpusDir+"/wrong.yaml", "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: wrong}\nspec: {sise: 1}\n")
+	c.write(compat.CorpusDir+"/wrong.yaml", "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: wrong}\nspec: {sise: 1}\n")
 	problems := c.check().Problems
 	if len(problems) != 1 || !strings.Contains(problems[0], `Memcached "wrong" (hack/bundle/compat/testdata/corpus/wrong.yaml)`) ||
 		!strings.Contains(problems[0], "unknown field spec.sise") {

@@ -13,7 +13,6 @@ import (
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/hack/release/rebuild"
 )
 
 // Stage is one run.
@@ -91,7 +90,7 @@ func (s *Stage) released(ctx context.Context, release record.Release) (*project.
 		{"operator", release.OperatorImage, &version.OperatorImage},
 		{"scorecard", release.ScorecardImage, &version.ScorecardImage},
 	} {
-		image, err := rebuild.Image(ctx, s.Builder.Root, release, program.name, program.official)
+		image, err := Rebuild(ctx, s.Builder.Root, release, program.name, program.official)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,6 @@
 // Package plain renders a bundle directory to manifests that kubectl applies, for clusters without OLM. It creates
 // what OLM would: the same Deployment, ServiceAccount and permissions, from the same files. It adds nothing.
-package plain
+package main
 
 import (
 	"bytes"

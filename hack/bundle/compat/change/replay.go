@@ -4,11 +4,10 @@
 //
 // The checks are those of OLM v0.46, pkg/controller/operators/catalog: validateV1CRDCompatibility and, for stored
 // versions, pkg/lib/crd.SafeStorageVersionUpgrade. OLM looks at schemas alone: it evaluates no CEL rule.
-package replay
+package change
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -18,20 +17,20 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Objects validates objects, which the older definition accepted, against the newer one in every version that both
+// ReplayObjects validates objects, which the older definition accepted, against the newer one in every version that both
 // serve. The API server hands OLM the objects through the older definition, so they carry its defaults and not the
 // newer one's. Each error names an object, the version and the field.
-func Objects(older, newer *apiextensionsv1.CustomResourceDefinition, objects []*unstructured.Unstructured) []error {
+func ReplayObjects(older, newer *apiextensionsv1.CustomResourceDefinition, objects []*unstructured.Unstructured) []error {
 	var errs []error
 	for _, next := range newer.Spec.Versions {
-		was := Version(older, next.Name)
+		was := version(older, next.Name)
 		if was == nil || !was.Served || !next.Served {
 			continue
 		}
 		for _, object := range objects {
-			served, err := Served(older, was, object)
+			served, err := served(older, was, object)
 			if err == nil {
-				err = Validate(&next, served)
+				err = validate(&next, served)
 			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s %s %s %q: %w", newer.Name, next.Name, object.GetKind(), object.GetName(), err))
@@ -41,31 +40,22 @@ func Objects(older, newer *apiextensionsv1.CustomResourceDefinition, objects []*
 	return errs
 }
 
-// StoredVersions returns an error for each version that a cluster's definition lists in status.storedVersions and that
+// ReplayStoredVersions returns an error for each version that a cluster's definition lists in status.storedVersions and that
 // the newer definition does not have.
-func StoredVersions(newer *apiextensionsv1.CustomResourceDefinition, stored []string) []error {
+func ReplayStoredVersions(newer *apiextensionsv1.CustomResourceDefinition, stored []string) []error {
 	var errs []error
 	for _, name := range stored {
-		if Version(newer, name) == nil {
+		if version(newer, name) == nil {
 			errs = append(errs, fmt.Errorf("%s: objects may be stored in %s, which it no longer has", newer.Name, name))
 		}
 	}
 	return errs
 }
 
-// Version returns the version of a definition, nil when it has none of that name.
-func Version(crd *apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
-	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &crd.Spec.Versions[i]
-}
-
-// Served returns the object as the API server serves it in a version of its definition: with the version's defaults,
+// served returns the object as the API server serves it in a version of its definition: with the version's defaults,
 // and, as conversion only changes the version's name, otherwise as it is stored.
-func Served(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	structural, err := Structural(version)
+func served(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	structural, err := structural(version)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +65,8 @@ func Served(crd *apiextensionsv1.CustomResourceDefinition, version *apiextension
 	return served, nil
 }
 
-// Validate validates the object as OLM does, and the API server too before it evaluates rules.
-func Validate(version *apiextensionsv1.CustomResourceDefinitionVersion, object *unstructured.Unstructured) error {
+// validate validates the object as OLM does, and the API server too before it evaluates rules.
+func validate(version *apiextensionsv1.CustomResourceDefinitionVersion, object *unstructured.Unstructured) error {
 	internal, err := convert(version)
 	if err != nil {
 		return err
@@ -92,8 +82,8 @@ func Validate(version *apiextensionsv1.CustomResourceDefinitionVersion, object *
 	return nil
 }
 
-// Structural returns the schema of a version in the form that defaulting, pruning and rules work with.
-func Structural(version *apiextensionsv1.CustomResourceDefinitionVersion) (*structuralschema.Structural, error) {
+// structural returns the schema of a version in the form that defaulting, pruning and rules work with.
+func structural(version *apiextensionsv1.CustomResourceDefinitionVersion) (*structuralschema.Structural, error) {
 	internal, err := convert(version)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package replay
+package change
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 // that the API server would drop, fits the schema and breaks no rule. The error says why not.
 func Admit(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, object *unstructured.Unstructured) error {
 	name := object.GroupVersionKind().Version
-	version := Version(crd, name)
+	version := version(crd, name)
 	if version == nil || !version.Served {
 		return fmt.Errorf("version %s of %s is not served", name, crd.Name)
 	}
-	served, err := Served(crd, version, object)
+	served, err := served(crd, version, object)
 	if err != nil {
 		return err
 	}
-	structural, err := Structural(version)
+	structural, err := structural(version)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func Admit(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o
 	if len(unknown) > 0 {
 		return fmt.Errorf("unknown field %s", strings.Join(unknown, ", "))
 	}
-	if err := Validate(version, served); err != nil {
+	if err := validate(version, served); err != nil {
 		return err
 	}
 	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)

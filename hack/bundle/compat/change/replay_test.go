@@ -1,4 +1,4 @@
-package replay_test
+package change_test
 
 import (
 	"fmt"
@@ -11,11 +11,9 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
-	"github.com/example/memcached-operator/hack/bundle/compat/replay"
+	"github.com/example/memcached-operator/hack/bundle/compat/change"
 	"github.com/example/memcached-operator/hack/project"
 )
-
-type crd = apiextensionsv1.CustomResourceDefinition
 
 func definition(t *testing.T) *crd {
 	t.Helper()
@@ -37,8 +35,8 @@ func cache(name string, spec map[string]any) *unstructured.Unstructured {
 	}}
 }
 
-// spec changes the schema of spec.
-func spec(c *crd, change func(*apiextensionsv1.JSONSchemaProps)) {
+// editSpec changes the schema of spec.
+func editSpec(c *crd, change func(*apiextensionsv1.JSONSchemaProps)) {
 	properties := c.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 	s := properties["spec"]
 	change(&s)
@@ -47,7 +45,7 @@ func spec(c *crd, change func(*apiextensionsv1.JSONSchemaProps)) {
 
 func TestObjectsAreValidatedAsOLMDoes(t *testing.T) {
 	raise := func(c *crd) {
-		spec(c, func(s *apiextensionsv1.JSONSchemaProps) {
+		editSpec(c, func(s *apiextensionsv1.JSONSchemaProps) {
 			size := s.Properties["size"]
 			size.Minimum = ptr.To(1.0)
 			s.Properties["size"] = size
@@ -55,7 +53,7 @@ func TestObjectsAreValidatedAsOLMDoes(t *testing.T) {
 	}
 	withMode := func(byDefault bool) func(*crd) {
 		return func(c *crd) {
-			spec(c, func(s *apiextensionsv1.JSONSchemaProps) {
+			editSpec(c, func(s *apiextensionsv1.JSONSchemaProps) {
 				mode := apiextensionsv1.JSONSchemaProps{Type: "string"}
 				if byDefault {
 					mode.Default = &apiextensionsv1.JSON{Raw: []byte(`"safe"`)}
@@ -92,7 +90,7 @@ func TestObjectsAreValidatedAsOLMDoes(t *testing.T) {
 					change(c)
 				}
 			}
-			errs := replay.Objects(older, newer, []*unstructured.Unstructured{cache("stopped", map[string]any{"size": int64(0)})})
+			errs := change.ReplayObjects(older, newer, []*unstructured.Unstructured{cache("stopped", map[string]any{"size": int64(0)})})
 			if len(test.want) == 0 && len(errs) > 0 || len(test.want) > 0 && len(errs) != 1 {
 				t.Fatalf("got %v", errs)
 			}
@@ -113,14 +111,14 @@ func addV1(c *crd) {
 
 func TestStoredVersions(t *testing.T) {
 	c := definition(t)
-	if errs := replay.StoredVersions(c, []string{"v1alpha1"}); len(errs) > 0 {
+	if errs := change.ReplayStoredVersions(c, []string{"v1alpha1"}); len(errs) > 0 {
 		t.Errorf("got %v", errs)
 	}
 	c.Spec.Versions[0].Served = false // Enough for OLM: it asks whether the version is there.
-	if errs := replay.StoredVersions(c, []string{"v1alpha1"}); len(errs) > 0 {
+	if errs := change.ReplayStoredVersions(c, []string{"v1alpha1"}); len(errs) > 0 {
 		t.Errorf("got %v", errs)
 	}
-	errs := replay.StoredVersions(c, []string{"v1alpha0", "v1alpha1"})
+	errs := change.ReplayStoredVersions(c, []string{"v1alpha0", "v1alpha1"})
 	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "v1alpha0") {
 		t.Errorf("got %v", errs)
 	}
@@ -137,10 +135,10 @@ func TestAdmit(t *testing.T) {
 		"a name that is longer": {cache(strings.Repeat("a", 53), size(1)), "at most 52 characters"},
 		"a negative size":       {cache("a", size(-1)), "spec.size"},
 		"a misspelled field":    {cache("a", map[string]any{"size": int64(1), "sise": int64(1)}), "unknown field spec.sise"},
-		"another version":       {of(cache("a", size(1)), "v9"), "v9 of memcacheds.cache.example.com is not served"},
+		"another version":       {inVersion(cache("a", size(1)), "v9"), "v9 of memcacheds.cache.example.com is not served"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := replay.Admit(t.Context(), definition(t), test.object)
+			err := change.Admit(t.Context(), definition(t), test.object)
 			if got := fmt.Sprint(err); test.want == "" && err != nil || !strings.Contains(got, test.want) {
 				t.Errorf("want %q, got %v", test.want, err)
 			}
@@ -151,12 +149,12 @@ func TestAdmit(t *testing.T) {
 func TestAdmitWithoutRules(t *testing.T) {
 	c := definition(t)
 	c.Spec.Versions[0].Schema.OpenAPIV3Schema.XValidations = nil
-	if err := replay.Admit(t.Context(), c, cache("1.not-a-service-name", map[string]any{"size": int64(1)})); err != nil {
+	if err := change.Admit(t.Context(), c, cache("1.not-a-service-name", map[string]any{"size": int64(1)})); err != nil {
 		t.Error(err)
 	}
 }
 
-func of(object *unstructured.Unstructured, version string) *unstructured.Unstructured {
+func inVersion(object *unstructured.Unstructured, version string) *unstructured.Unstructured {
 	object.SetAPIVersion("cache.example.com/" + version)
 	return object
 }

@@ -1,4 +1,4 @@
-package plain_test
+package main
 
 import (
 	"bytes"
@@ -13,15 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/example/memcached-operator/hack/bundle/plain"
 	"github.com/example/memcached-operator/hack/project"
 )
 
 const dir = "../../../bundles/v" + project.Version
 
-func render(t *testing.T, options plain.Options) []unstructured.Unstructured {
+func render(t *testing.T, options Options) []unstructured.Unstructured {
 	t.Helper()
-	out, err := plain.Render(dir, options)
+	out, err := Render(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +40,7 @@ func render(t *testing.T, options plain.Options) []unstructured.Unstructured {
 
 func TestWithoutOLMTheSameObjectsAreThere(t *testing.T) {
 	var got []string
-	for _, object := range render(t, plain.Options{}) {
+	for _, object := range render(t, Options{}) {
 		got = append(got, strings.Trim(object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName(), "/"))
 	}
 	for _, want := range []string{
@@ -71,7 +70,7 @@ func TestImagesAreTheOnesAskedFor(t *testing.T) {
 		standIns[official.Image] = project.OperandRepository + "@sha256:" + strings.Repeat(strconv.Itoa(i), 64)
 		want[official.Env()] = standIns[official.Image]
 	}
-	objects := render(t, plain.Options{Image: image, Operands: standIns})
+	objects := render(t, Options{Image: image, Operands: standIns})
 	deployment := objects[len(objects)-1]
 	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(containers) != 1 {
@@ -92,7 +91,7 @@ func TestImagesAreTheOnesAskedFor(t *testing.T) {
 }
 
 func TestOnlyTheDefinitions(t *testing.T) {
-	for _, object := range render(t, plain.Options{CRDsOnly: true}) {
+	for _, object := range render(t, Options{CRDsOnly: true}) {
 		if object.GetKind() != "CustomResourceDefinition" {
 			t.Errorf("%s is not a definition", object.GetKind())
 		}
@@ -100,7 +99,7 @@ func TestOnlyTheDefinitions(t *testing.T) {
 }
 
 func TestAMissingBundleIsSaidWithItsRemedy(t *testing.T) {
-	if _, err := plain.Render(t.TempDir(), plain.Options{}); err == nil || !strings.Contains(err.Error(), "go run ./hack/bundle") {
+	if _, err := Render(t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "go run ./hack/bundle") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package rebuild_test
+package stage_test
 
 import (
 	"os"
@@ -14,7 +14,7 @@ import (
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/oci"
-	"github.com/example/memcached-operator/hack/release/rebuild"
+	"github.com/example/memcached-operator/hack/release/stage"
 )
 
 // old is a repository whose commit has a hack/image that only writes down how it was called.
@@ -62,8 +62,8 @@ func main() {
 }
 `
 
-// kept keeps an image under a name, and returns the name.
-func kept(t *testing.T, name func(v1.Hash) string) string {
+// keptAs keeps an image under a name, and returns the name.
+func keptAs(t *testing.T, name func(v1.Hash) string) string {
 	t.Helper()
 	image, err := random.Image(10, 1)
 	if err != nil {
@@ -105,8 +105,8 @@ func goCache(t *testing.T) string {
 
 func TestAnImageThatIsKeptIsNotBuiltAgain(t *testing.T) {
 	args := isolate(t)
-	reference := kept(t, func(d v1.Hash) string { return "quay.io/example/x@" + d.String() })
-	image, err := rebuild.Image(t.Context(), "/nowhere", record.Release{Version: "0.1.0"}, "operator", reference)
+	reference := keptAs(t, func(d v1.Hash) string { return "quay.io/example/x@" + d.String() })
+	image, err := stage.Rebuild(t.Context(), "/nowhere", record.Release{Version: "0.1.0"}, "operator", reference)
 	if err != nil || image == nil {
 		t.Errorf("got %v, %v", image, err)
 	}
@@ -119,9 +119,9 @@ func TestTheToolsOfTheCommitBuildItAndTheDigestMustMatch(t *testing.T) {
 	args := isolate(t)
 	recorded := "quay.io/example/x@sha256:" + strings.Repeat("0", 64)
 	// What the commit's tools leave under the recorded name has another digest.
-	kept(t, func(v1.Hash) string { return recorded })
+	keptAs(t, func(v1.Hash) string { return recorded })
 	root, release := old(t, writesItsArguments)
-	_, err := rebuild.Image(t.Context(), root, release, "operator", recorded)
+	_, err := stage.Rebuild(t.Context(), root, release, "operator", recorded)
 	for _, want := range []string{"operator image of v0.1.0", release.Commit, "is not the released one", runtime.Version()} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
@@ -144,7 +144,7 @@ func TestToolsThatLeaveNothingOrFailAreReported(t *testing.T) {
 	} {
 		isolate(t)
 		root, release := old(t, script)
-		if _, err := rebuild.Image(t.Context(), root, release, "operator", recorded); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := stage.Rebuild(t.Context(), root, release, "operator", recorded); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package lineage reads what compatibility is judged on from a checkout: the definitions (CRDs) of every release, the
 // upgrades that are possible between releases, and the objects that users may have. It judges nothing.
-package lineage
+package compat
 
 import (
 	"bytes"

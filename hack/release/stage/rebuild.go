@@ -4,7 +4,7 @@
 //
 // For that reason `go run ./hack/image build NAME --version V --tag T`, and the store where it leaves the image, are
 // an interface between releases: old commits offer them, and new ones must go on doing so.
-package rebuild
+package stage
 
 import (
 	"bytes"
@@ -22,9 +22,9 @@ import (
 	"github.com/example/memcached-operator/hack/oci"
 )
 
-// Image returns the image of the given name (operator or scorecard) of a release, whose recorded reference by digest
+// Rebuild returns the image of the given name (operator or scorecard) of a release, whose recorded reference by digest
 // is given. It is kept after the first time. The source comes from the repository of the checkout at root.
-func Image(ctx context.Context, root string, release record.Release, name, reference string) (v1.Image, error) {
+func Rebuild(ctx context.Context, root string, release record.Release, name, reference string) (v1.Image, error) {
 	kept, err := oci.DefaultStore()
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Image(ctx context.Context, root string, release record.Release, name, refer
 	if image != nil && matches(image, reference) == nil {
 		return image, nil
 	}
-	if err := build(ctx, root, release, name, reference); err != nil {
+	if err := buildCommit(ctx, root, release, name, reference); err != nil {
 		return nil, err
 	}
 	if image, err = kept.Get(reference); err != nil {
@@ -65,7 +65,7 @@ func matches(image v1.Image, reference string) error {
 	return nil
 }
 
-func build(ctx context.Context, root string, release record.Release, name, tag string) error {
+func buildCommit(ctx context.Context, root string, release record.Release, name, tag string) error {
 	dir, err := os.MkdirTemp("", "memcached-operator-v"+release.Version+"-")
 	if err != nil {
 		return fmt.Errorf("make room for the source of v%s: %w", release.Version, err)
