@@ -5,15 +5,12 @@ import "strings"
 const (
 	// OperandRepository is the repository of the official memcached images.
 	OperandRepository = "docker.io/library/memcached"
-	// OperandEnvPrefix begins the environment variables that tell the manager which versions of memcached it knows, each
-	// with its image: RELATED_IMAGE_MEMCACHED_1_6_45. The prefix RELATED_IMAGE_ makes OLM's tooling mirror the image.
-	OperandEnvPrefix = "RELATED_IMAGE_MEMCACHED_"
-	// DefaultOperandEnv is the environment variable that tells the manager which of these versions caches run unless
-	// their spec says otherwise.
+	// DefaultOperandEnv is the environment variable that tells the operator the version of memcached for caches whose
+	// spec names none.
 	DefaultOperandEnv = "MEMCACHED_VERSION"
 	// DefaultOperand is that version.
 	DefaultOperand = "1.6.45"
-	// AgentEnv is the environment variable that tells the manager the image of what runs beside memcached: its own.
+	// AgentEnv is the environment variable that tells the operator the image of the agent: its own.
 	AgentEnv = "AGENT_IMAGE"
 )
 
@@ -21,12 +18,12 @@ const (
 type Operand struct {
 	// Version is memcached's version, for example 1.6.45.
 	Version string
-	// Image is the reference by digest of the official image: that of the index of its -alpine tag.
+	// Image is the official image by digest: the index of its -alpine tag.
 	Image string
 }
 
-// Operands are the versions of memcached that the version under development knows, oldest first. Those that an earlier
-// release ran stay, because caches run them until an update of theirs is released.
+// Operands are the versions of memcached that the version under development offers, oldest first. Versions of earlier
+// releases stay: caches run them until their update is approved.
 func Operands() []Operand {
 	return []Operand{
 		{"1.6.18", OperandRepository + "@sha256:f2ec63287d2a20993885a55d630756819317e76ddd404f90000953e80c188237"},
@@ -34,12 +31,11 @@ func Operands() []Operand {
 	}
 }
 
-// Env is the environment variable that names the image.
+// Env is the environment variable that tells the operator the image, for example RELATED_IMAGE_MEMCACHED_1_6_45. OLM's
+// tooling mirrors the images of variables that begin with RELATED_IMAGE_.
 func (o Operand) Env() string {
-	return OperandEnvPrefix + strings.ReplaceAll(o.Version, ".", "_")
+	return "RELATED_IMAGE_MEMCACHED_" + strings.ReplaceAll(o.Version, ".", "_")
 }
 
-// RelatedName is the name that a ClusterServiceVersion lists the image under.
-func (o Operand) RelatedName() string {
-	return "memcached-" + o.Version
-}
+// RelatedName is the name of the image among the related images of a ClusterServiceVersion.
+func (o Operand) RelatedName() string { return "memcached-" + o.Version }

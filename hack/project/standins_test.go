@@ -18,7 +18,7 @@ var (
 	mirrored = "registry.example.com:5000/cache/memcached" + digest("b")
 )
 
-func TestOnlyOperandReferencesAreReplaced(t *testing.T) {
+func TestReplaceChangesOnlyOperandReferences(t *testing.T) {
 	other := "quay.io/example/memcached-operator" + digest("1")
 	content := "a: " + official + "\nb: " + other + "\n\tc: \"" + newer + "\" # " + official + "\r\nd: docker.io/library/memcached:1.6.18\xff\n"
 	want := "a: " + standIn + "\nb: " + other + "\n\tc: \"" + mirrored + "\" # " + standIn + "\r\nd: docker.io/library/memcached:1.6.18\xff\n"
@@ -31,21 +31,21 @@ func TestOnlyOperandReferencesAreReplaced(t *testing.T) {
 	}
 }
 
-func TestWithoutAMapNothingChanges(t *testing.T) {
+func TestReplaceWithoutStandInsChangesNothing(t *testing.T) {
 	got, err := project.StandIns(nil).Replace([]byte(official))
 	if err != nil || string(got) != official {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
 
-func TestAnOperandWithoutAStandInIsNamed(t *testing.T) {
+func TestReplaceNamesOperandsWithoutStandIn(t *testing.T) {
 	_, err := project.StandIns{official: standIn}.Replace([]byte(official + " " + newer))
 	if err == nil || !strings.Contains(err.Error(), newer) || strings.Contains(err.Error(), official) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestLoad(t *testing.T) {
+func TestLoadStandIns(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"a map":                {`{"` + official + `": "` + standIn + `"}`, ""},
 		"not JSON":             {`nonsense`, "a JSON object of strings"},

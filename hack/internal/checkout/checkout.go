@@ -1,5 +1,5 @@
-// Package checkout knows the git checkout that a program works on: where its root is, which commit it is at, and how
-// to get the files of another commit. It asks git and changes nothing in the checkout itself.
+// Package checkout reads the git checkout that a command works on: its root, its commit, its changes and its files. It
+// asks git, and writes only to directories that the caller names.
 package checkout
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Root returns the root of the checkout that the working directory is in: the nearest directory upwards that holds
-// both go.mod and bundle.Dockerfile.
+// Root returns the root of the checkout that contains the working directory: the nearest parent with both go.mod and
+// bundle.Dockerfile.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -34,15 +34,15 @@ func Root() (string, error) {
 	}
 }
 
-// Head is the commit that the checkout is at.
+// Head is the commit that is checked out.
 type Head struct {
-	// Commit is its full hash.
+	// Commit is the full hash.
 	Commit string
 	// Date is when it was committed.
 	Date time.Time
 }
 
-// ReadHead returns the commit that the checkout at root is at.
+// ReadHead returns the current commit of the checkout at root.
 func ReadHead(ctx context.Context, root string) (Head, error) {
 	out, err := git(ctx, root, "log", "-1", "--format=%H %cI", "HEAD")
 	if err != nil {
@@ -56,7 +56,7 @@ func ReadHead(ctx context.Context, root string) (Head, error) {
 	return Head{Commit: commit, Date: at.UTC()}, nil
 }
 
-// Changes returns the files that differ from the current commit, untracked ones included, as git prints them.
+// Changes returns the files that differ from the current commit, untracked ones included, in git's short format.
 func Changes(ctx context.Context, root string) ([]string, error) {
 	out, err := git(ctx, root, "status", "--porcelain", "--untracked-files=all")
 	if err != nil {
@@ -69,10 +69,9 @@ func Changes(ctx context.Context, root string) ([]string, error) {
 	return changes, nil
 }
 
-// Changed says whether anything below the given paths differs between a commit and what is on disk now.
+// Changed reports whether a file below the paths differs between the commit and the working tree.
 func Changed(ctx context.Context, root, commit string, paths ...string) (bool, error) {
-	args := append([]string{"diff", "--quiet", commit, "--"}, paths...)
-	_, err := git(ctx, root, args...)
+	_, err := git(ctx, root, append([]string{"diff", "--quiet", commit, "--"}, paths...)...)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {
 		return true, nil
@@ -83,36 +82,24 @@ func Changed(ctx context.Context, root, commit string, paths ...string) (bool, e
 	return false, nil
 }
 
-// Export writes the files of a commit into dir, which must be empty or absent. Nothing is registered in the
-// repository, so there is nothing to clean up there.
+// Export writes the files of a commit into dir, which must be empty or absent.
 func Export(ctx context.Context, root, commit, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make room for commit %s: %w", commit, err)
+		return fmt.Errorf("create the directory for commit %s: %w", commit, err)
 	}
-	archive := exec.CommandContext(ctx, "git", "-C", root, "archive", "--format=tar", commit)
-	unpack := exec.CommandContext(ctx, "tar", "-x", "-C", dir)
-	var archiveErr, unpackErr bytes.Buffer
-	archive.Stderr, unpack.Stderr = &archiveErr, &unpackErr
-	pipe, err := archive.StdoutPipe()
+	archive, err := git(ctx, root, "archive", "--format=tar", commit)
 	if err != nil {
-		return fmt.Errorf("connect git archive to tar: %w", err)
+		return fmt.Errorf("read commit %s (a shallow clone lacks it: run `git fetch --unshallow`): %w", commit, err)
 	}
-	unpack.Stdin = pipe
-	if err := archive.Start(); err != nil {
-		return fmt.Errorf("start git archive: %w", err)
-	}
-	unpacked := unpack.Run()
-	if err := archive.Wait(); err != nil {
-		return fmt.Errorf("commit %s cannot be read (a shallow clone lacks it: run `git fetch --unshallow`): %w: %s",
-			commit, err, strings.TrimSpace(archiveErr.String()))
-	}
-	if unpacked != nil {
-		return fmt.Errorf("unpack commit %s into %s: %w: %s", commit, dir, unpacked, strings.TrimSpace(unpackErr.String()))
+	unpack := exec.CommandContext(ctx, "tar", "-x", "-C", dir)
+	unpack.Stdin = strings.NewReader(archive)
+	if out, err := unpack.CombinedOutput(); err != nil {
+		return fmt.Errorf("unpack commit %s into %s: %w: %s", commit, dir, err, bytes.TrimSpace(out))
 	}
 	return nil
 }
 
-// Copy writes the files of the checkout as they are now, committed or not, into dir. What git ignores is left out.
+// Copy writes the files of the working tree into dir, committed or not. It leaves out the files that git ignores.
 func Copy(ctx context.Context, root, dir string) error {
 	list, err := git(ctx, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	if err != nil {
@@ -120,7 +107,7 @@ func Copy(ctx context.Context, root, dir string) error {
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
 		if err := copyFile(filepath.Join(root, name), filepath.Join(dir, name)); err != nil {
-			return err
+			return fmt.Errorf("copy %s of the checkout: %w", name, err)
 		}
 	}
 	return nil
@@ -129,22 +116,19 @@ func Copy(ctx context.Context, root, dir string) error {
 func copyFile(from, to string) error {
 	info, err := os.Stat(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // Deleted, and the deletion not committed yet.
+		return nil // The file was deleted, and the deletion is not committed.
 	}
 	if err != nil {
-		return fmt.Errorf("copy a file of the checkout: %w", err)
+		return err
 	}
 	content, err := os.ReadFile(from)
 	if err != nil {
-		return fmt.Errorf("copy a file of the checkout: %w", err)
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return fmt.Errorf("copy a file of the checkout: %w", err)
+		return err
 	}
-	if err := os.WriteFile(to, content, info.Mode().Perm()); err != nil {
-		return fmt.Errorf("copy a file of the checkout: %w", err)
-	}
-	return nil
+	return os.WriteFile(to, content, info.Mode().Perm())
 }
 
 func git(ctx context.Context, root string, args ...string) (string, error) {

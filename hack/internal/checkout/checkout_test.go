@@ -2,63 +2,33 @@ package checkout_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/testkit"
 )
-
-func git(t *testing.T, root string, args ...string) {
-	t.Helper()
-	args = append([]string{"-C", root, "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)
-	if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
-		t.Fatalf("git %v: %v: %s", args, err, out)
-	}
-}
-
-func write(t *testing.T, root, name, content string) {
-	t.Helper()
-	path := filepath.Join(root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t *testing.T, root, name string) string {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
-}
 
 // repository has one commit with the files operator/a and .gitignore.
 func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	git(t, root, "init", "-q", "-b", "main")
-	write(t, root, "operator/a", "one")
-	write(t, root, ".gitignore", "*.tmp\n")
-	git(t, root, "add", "-A")
-	git(t, root, "commit", "-qm", "first")
+	testkit.WriteFile(t, root, "operator/a", "one")
+	testkit.WriteFile(t, root, ".gitignore", "*.tmp\n")
+	testkit.Commit(t, root)
 	return root
 }
 
-func TestChangesAreThoseThatGitSees(t *testing.T) {
+func TestChangesListsWhatGitSees(t *testing.T) {
 	root := repository(t)
 	if changes, err := checkout.Changes(t.Context(), root); err != nil || len(changes) > 0 {
 		t.Errorf("right after a commit: %v, %v", changes, err)
 	}
-	write(t, root, "operator/a", "two")
-	write(t, root, "new/b", "")
-	write(t, root, "c.tmp", "")
+	testkit.WriteFile(t, root, "operator/a", "two")
+	testkit.WriteFile(t, root, "new/b", "")
+	testkit.WriteFile(t, root, "c.tmp", "")
 	changes, err := checkout.Changes(t.Context(), root)
 	if err != nil || !slices.Equal(changes, []string{"M operator/a", "?? new/b"}) {
 		t.Errorf("got %q, %v", changes, err)
@@ -67,11 +37,8 @@ func TestChangesAreThoseThatGitSees(t *testing.T) {
 
 func TestChangedLooksOnlyAtThePaths(t *testing.T) {
 	root := repository(t)
-	head, err := checkout.ReadHead(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, root, "operator/a", "two")
+	head := testkit.Must(checkout.ReadHead(t.Context(), root))(t)
+	testkit.WriteFile(t, root, "operator/a", "two")
 	for path, want := range map[string]bool{"operator": true, ".gitignore": false} {
 		if got, err := checkout.Changed(t.Context(), root, head.Commit, path); err != nil || got != want {
 			t.Errorf("%s: got %v, %v, want %v", path, got, err, want)
@@ -82,18 +49,15 @@ func TestChangedLooksOnlyAtThePaths(t *testing.T) {
 	}
 }
 
-func TestExportGivesTheCommitAndCopyTheFilesAsTheyAre(t *testing.T) {
+func TestExportWritesTheCommitAndCopyTheWorkingTree(t *testing.T) {
 	root := repository(t)
-	head, err := checkout.ReadHead(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := testkit.Must(checkout.ReadHead(t.Context(), root))(t)
 	if len(head.Commit) != 40 || head.Date.IsZero() {
 		t.Errorf("head is %+v", head)
 	}
-	write(t, root, "operator/a", "two")
-	write(t, root, "b", "new")
-	write(t, root, "c.tmp", "ignored")
+	testkit.WriteFile(t, root, "operator/a", "two")
+	testkit.WriteFile(t, root, "b", "new")
+	testkit.WriteFile(t, root, "c.tmp", "ignored")
 
 	exported, copied := filepath.Join(t.TempDir(), "e"), filepath.Join(t.TempDir(), "c")
 	if err := checkout.Export(t.Context(), root, head.Commit, exported); err != nil {
@@ -102,13 +66,13 @@ func TestExportGivesTheCommitAndCopyTheFilesAsTheyAre(t *testing.T) {
 	if err := checkout.Copy(t.Context(), root, copied); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, exported, "operator/a"); got != "one" {
+	if got := testkit.ReadFile(t, exported, "operator/a"); got != "one" {
 		t.Errorf("exported: %q", got)
 	}
 	if _, err := os.Stat(filepath.Join(exported, "b")); err == nil {
 		t.Error("the export has a file that is not in the commit")
 	}
-	if got := read(t, copied, "operator/a") + read(t, copied, "b"); got != "twonew" {
+	if got := testkit.ReadFile(t, copied, "operator/a") + testkit.ReadFile(t, copied, "b"); got != "twonew" {
 		t.Errorf("copied: %q", got)
 	}
 	if _, err := os.Stat(filepath.Join(copied, "c.tmp")); err == nil {
@@ -116,7 +80,7 @@ func TestExportGivesTheCommitAndCopyTheFilesAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestACommitThatIsNotThereIsExplained(t *testing.T) {
+func TestMissingCommitIsExplained(t *testing.T) {
 	err := checkout.Export(t.Context(), repository(t), strings.Repeat("0", 40), t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "git fetch --unshallow") {
 		t.Errorf("got %v", err)
@@ -126,11 +90,11 @@ func TestACommitThatIsNotThereIsExplained(t *testing.T) {
 	}
 }
 
-func TestRootIsFoundFromBelow(t *testing.T) {
+func TestRootIsFoundFromSubdirectories(t *testing.T) {
 	root := t.TempDir()
-	write(t, root, "go.mod", "")
-	write(t, root, "bundle.Dockerfile", "")
-	write(t, root, "hack/tool/go.mod", "")
+	for _, name := range []string{"go.mod", "bundle.Dockerfile", "hack/tool/go.mod"} {
+		testkit.WriteFile(t, root, name, "")
+	}
 	t.Chdir(filepath.Join(root, "hack", "tool"))
 	got, err := checkout.Root()
 	if err != nil {

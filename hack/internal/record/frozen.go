@@ -1,10 +1,9 @@
-// Package frozen tells whether a released bundle directory is still what was released, and names what is not.
 package record
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,51 +12,41 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// Hash returns the hash of the directory, and of each file in it: sha256 of the sorted lines "<hash>  <name>\n", which
-// is what `find . -type f | sort | xargs sha256sum` prints apart from the leading ./ of each name.
+// Hash returns the hash of a directory and of each file in it. The hash of the directory is the sha256 of the sorted
+// lines "<hash>  <name>\n", which `find * -type f | sort | xargs sha256sum` prints.
 func Hash(files checkout.Files) (dir string, each map[string]string) {
 	each = make(map[string]string, len(files))
-	for name, content := range files {
-		each[name] = digest(content)
-	}
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var lines strings.Builder
-	for _, name := range names {
-		fmt.Fprintf(&lines, "%s  %s\n", strings.TrimPrefix(each[name], "sha256:"), name)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		sum := fmt.Sprintf("%x", sha256.Sum256(files[name]))
+		each[name] = "sha256:" + sum
+		fmt.Fprintf(&lines, "%s  %s\n", sum, name)
 	}
-	return digest([]byte(lines.String())), each
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(lines.String()))), each
 }
 
-func digest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// Verify compares the bundle directory of a release, below root, with its record.
-func Verify(root string, release Release) error {
-	dir := project.BundleDir(release.Version)
+// Verify compares the bundle directory of the release, in the checkout at root, with the record. The error names every
+// file that differs.
+func (r Release) Verify(root string) error {
+	dir := project.BundleDir(r.Version)
 	files, err := checkout.ReadFiles(filepath.Join(root, dir))
 	if err != nil {
 		return err
 	}
 	hash, each := Hash(files)
-	changes := compare(each, release.Files)
-	if len(changes) == 0 && hash == release.Bundle {
+	changes := compare(each, r.Files)
+	if len(changes) == 0 && hash == r.Bundle {
 		return nil
 	}
 	if len(changes) == 0 {
-		return fmt.Errorf("%s: the record of v%s contradicts itself: its hashes of files do not add up to %s; restore it with git",
-			File, release.Version, release.Bundle)
+		return fmt.Errorf("%s: the record of v%s contradicts itself: the hashes of its files do not give %s; restore it with git",
+			File, r.Version, r.Bundle)
 	}
 	return fmt.Errorf("%s is released and frozen, but %s: restore it from git (`git log -- %s` shows who changed it), and make the change in the next version",
 		dir, strings.Join(changes, ", "), dir)
 }
 
-// compare says, a phrase for each file, how have differs from want.
+// compare says how the files differ from the recorded ones, a phrase for each file.
 func compare(have, want map[string]string) []string {
 	var changes []string
 	for name, hash := range want {

@@ -11,7 +11,7 @@ import (
 	"github.com/example/memcached-operator/hack/internal/record"
 )
 
-// released writes a released bundle into a new checkout.
+// released returns a new checkout with a released bundle.
 func released(t *testing.T) (root, dir string, release record.Release) {
 	t.Helper()
 	root = t.TempDir()
@@ -25,14 +25,14 @@ func released(t *testing.T) (root, dir string, release record.Release) {
 	return root, dir, release
 }
 
-func TestAnUnchangedBundleIsFrozen(t *testing.T) {
+func TestVerifyAcceptsAnUnchangedBundle(t *testing.T) {
 	root, _, release := released(t)
-	if err := record.Verify(root, release); err != nil {
+	if err := release.Verify(root); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestEveryChangeIsNamed(t *testing.T) {
+func TestVerifyNamesEveryChange(t *testing.T) {
 	for want, change := range map[string]func(dir string) error{
 		"manifests/csv.yaml has changed": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "manifests", "csv.yaml"), []byte("c\n"), 0o600)
@@ -49,23 +49,23 @@ func TestEveryChangeIsNamed(t *testing.T) {
 		if err := change(dir); err != nil {
 			t.Fatal(err)
 		}
-		err := record.Verify(root, release)
+		err := release.Verify(root)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "bundles/v1.0.0") {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
 }
 
-func TestARecordThatContradictsItselfIsFound(t *testing.T) {
+func TestVerifyFindsAContradictoryRecord(t *testing.T) {
 	root, _, release := released(t)
 	release.Bundle = "sha256:0"
-	if err := record.Verify(root, release); err == nil || !strings.Contains(err.Error(), "contradicts itself") {
+	if err := release.Verify(root); err == nil || !strings.Contains(err.Error(), "contradicts itself") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// The hash can be checked without this program.
-func TestTheHashIsWhatSha256sumSays(t *testing.T) {
+// People check the hash without this program.
+func TestHashIsThatOfSha256sum(t *testing.T) {
 	_, dir, release := released(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `find * -type f | LC_ALL=C sort | xargs sha256sum | sha256sum`)
 	cmd.Dir = dir

@@ -1,11 +1,8 @@
-// Package record reads and writes catalog/releases.yaml, the list of what has been released: version, source commit
-// and the digests of everything that went out. The file only ever grows.
-//
-// It holds facts. How a release is made, or checked, lives in the packages that use it.
+// Package record reads and writes catalog/releases.yaml, the list of all releases: their versions, their commits and the
+// digests of their images and bundles. It also checks that a released bundle still is what was recorded.
 package record
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,21 +14,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// File is where the record is kept, relative to the root of the checkout.
+// File is the path of the record, relative to the root of the checkout.
 const File = "catalog/releases.yaml"
 
-// header opens the file, for people who come across it.
+// header opens the file.
 const header = `# What has been released, oldest first. Written by hack/release; never edited by hand: the bundle directories named
 # here are frozen, and tests rebuild the images from these commits and expect these digests.
 `
 
-// Release is one released version.
+// Release is a released version.
 type Release struct {
 	// Version is the semantic version, without a leading v.
 	Version string `json:"version"`
 	// Commit is the full hash of the commit that the images were built from.
 	Commit string `json:"commit"`
-	// Date is when that commit was made; the bundle's createdAt.
+	// Date is the date of that commit, and createdAt of the bundle.
 	Date time.Time `json:"date"`
 	// Go is the toolchain that compiled the images, as `go env GOVERSION` prints it.
 	Go string `json:"go"`
@@ -39,21 +36,20 @@ type Release struct {
 	OperatorImage  string `json:"operatorImage"`
 	ScorecardImage string `json:"scorecardImage"`
 	BundleImage    string `json:"bundleImage"`
-	// Bundle is the hash of the frozen bundle directory (see package frozen).
+	// Bundle is the hash of the bundle directory. See Hash.
 	Bundle string `json:"bundle"`
-	// Files are the hashes of the directory's files, so that a change can be named.
+	// Files are the hashes of the files in the directory, so that Verify can name the one that changed.
 	Files map[string]string `json:"files"`
 }
 
-// Record is the whole file. The zero value is a project without releases.
+// Record is the content of the file. The zero value has no releases.
 type Record struct {
 	Releases []Release `json:"releases"`
 }
 
-// Load reads the record of the checkout at root. No file means no releases.
+// Load reads the record of the checkout at root. A missing file means no releases.
 func Load(root string) (*Record, error) {
-	path := filepath.Join(root, File)
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(filepath.Join(root, File))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Record{}, nil
 	}
@@ -63,7 +59,7 @@ func Load(root string) (*Record, error) {
 	return Parse(content)
 }
 
-// Parse reads the content of the file. Versions must be semantic ones that only rise.
+// Parse reads the content of the file. Versions must be semantic, and each must be greater than the one before.
 func Parse(content []byte) (*Record, error) {
 	var r Record
 	if err := yaml.UnmarshalStrict(content, &r); err != nil {
@@ -92,23 +88,19 @@ func (r *Record) Encode() ([]byte, error) {
 	return append([]byte(header), body...), nil
 }
 
-// Save writes the record into the checkout at root.
+// Save writes the record to the checkout at root.
 func (r *Record) Save(root string) error {
 	content, err := r.Encode()
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(root, File)
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
-		return nil
-	}
-	if err := os.WriteFile(path, content, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, File), content, 0o644); err != nil {
 		return fmt.Errorf("write the record of releases: %w", err)
 	}
 	return nil
 }
 
-// Find returns the release of a version, nil when it has not been released.
+// Find returns the release of a version, or nil if the version is not released.
 func (r *Record) Find(version string) *Release {
 	for i := range r.Releases {
 		if r.Releases[i].Version == version {
@@ -118,7 +110,7 @@ func (r *Record) Find(version string) *Release {
 	return nil
 }
 
-// Last returns the newest release, nil when there is none.
+// Last returns the newest release, or nil if there is none.
 func (r *Record) Last() *Release {
 	if len(r.Releases) == 0 {
 		return nil
@@ -126,8 +118,8 @@ func (r *Record) Last() *Release {
 	return &r.Releases[len(r.Releases)-1]
 }
 
-// Before returns the version that came before the given one, empty when it is the first. The given version need not
-// be released yet.
+// Before returns the newest release that is older than the given version, or an empty string. The version itself
+// need not be released.
 func (r *Record) Before(version string) (string, error) {
 	v, err := semver.Parse(version)
 	if err != nil {
@@ -135,7 +127,7 @@ func (r *Record) Before(version string) (string, error) {
 	}
 	before := ""
 	for _, release := range r.Releases {
-		if other, err := semver.Parse(release.Version); err == nil && other.LT(v) {
+		if semver.MustParse(release.Version).LT(v) { // Parse has read the version before.
 			before = release.Version
 		}
 	}

@@ -24,7 +24,7 @@ func sample(versions ...string) *record.Record {
 	return r
 }
 
-func TestWhatIsSavedIsLoaded(t *testing.T) {
+func TestLoadReturnsWhatSaveWrote(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "catalog"), 0o755); err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestWhatIsSavedIsLoaded(t *testing.T) {
 	}
 }
 
-func TestAProjectWithoutARecordHasNoReleases(t *testing.T) {
+func TestMissingRecordHasNoReleases(t *testing.T) {
 	got, err := record.Load(t.TempDir())
 	if err != nil || got.Last() != nil || got.Find("0.1.0") != nil {
 		t.Errorf("got %v, %v", got, err)
@@ -57,14 +57,14 @@ func TestLookups(t *testing.T) {
 		}
 	}
 	if _, err := r.Before("v1"); err == nil {
-		t.Error("v1 is taken for a version")
+		t.Error("v1 is accepted as a version")
 	}
 	if r.Last().Version != "0.10.0" || r.Find("0.2.0").Version != "0.2.0" || r.Find("0.3.0") != nil {
-		t.Error("a release is not found, or one that is not there is")
+		t.Error("Last or Find returned another release")
 	}
 }
 
-func TestADamagedRecordIsRefused(t *testing.T) {
+func TestParseRefusesADamagedRecord(t *testing.T) {
 	for want, content := range map[string]string{
 		"0.1.0 comes after 0.2.0":   "releases: [{version: 0.2.0}, {version: 0.1.0}]",
 		"0.1.0 comes after 0.1.0":   "releases: [{version: 0.1.0}, {version: 0.1.0}]",

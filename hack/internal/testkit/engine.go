@@ -1,12 +1,9 @@
-// Package buildertest is a builder for tests of what is done with images. It runs no program: an image holds the
-// files of its context and is labelled with its Dockerfile's name and arguments.
 package testkit
 
 import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -20,7 +17,8 @@ import (
 	"github.com/example/memcached-operator/hack/internal/build"
 )
 
-// FakeEngine is the builder.
+// FakeEngine is a build.Engine that runs no program. Its images hold the files of the build context. Their labels are
+// the build arguments and the name of the Dockerfile.
 type FakeEngine struct{}
 
 // Name implements build.Engine.
@@ -34,23 +32,20 @@ func (FakeEngine) Build(_ context.Context, request build.Request) (v1.Image, err
 	var archive bytes.Buffer
 	writer := tar.NewWriter(&archive)
 	if err := writer.AddFS(os.DirFS(request.Context)); err != nil {
-		return nil, fmt.Errorf("pack %s: %w", request.Context, err)
+		return nil, err
 	}
 	if err := writer.Close(); err != nil {
-		return nil, fmt.Errorf("pack %s: %w", request.Context, err)
+		return nil, err
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
 	if err != nil {
-		return nil, fmt.Errorf("make the layer: %w", err)
+		return nil, err
 	}
 	image, err := mutate.AppendLayers(empty.Image, layer)
 	if err != nil {
-		return nil, fmt.Errorf("add the layer: %w", err)
+		return nil, err
 	}
-	labels := maps.Clone(request.Args)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels["dockerfile"] = filepath.Base(request.Dockerfile)
+	labels := map[string]string{"dockerfile": filepath.Base(request.Dockerfile)}
+	maps.Copy(labels, request.Args)
 	return mutate.Config(image, v1.Config{Labels: labels})
 }

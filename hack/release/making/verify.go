@@ -32,7 +32,7 @@ func Verify(root string) ([]string, error) {
 	bundles := graph.Bundles()
 	for _, release := range releases.Releases {
 		versions = append(versions, release.Version)
-		wrong = append(wrong, record.Verify(root, release))
+		wrong = append(wrong, release.Verify(root))
 		if i := slices.Index(bundles, release.BundleImage); i >= 0 {
 			bundles = slices.Delete(bundles, i, i+1)
 		} else {

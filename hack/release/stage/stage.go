@@ -78,7 +78,7 @@ func (s *Stage) Run(ctx context.Context) (*project.Staged, error) {
 // released stages a release: program images as recorded, the bundle as frozen.
 func (s *Stage) released(ctx context.Context, release record.Release) (*project.StagedVersion, error) {
 	s.Say("v%s: released, from commit %s", release.Version, release.Commit)
-	if err := record.Verify(s.Builder.Root, release); err != nil {
+	if err := release.Verify(s.Builder.Root); err != nil {
 		return nil, err
 	}
 	version := &project.StagedVersion{Version: release.Version, Released: true}
