@@ -1,22 +1,25 @@
-// Package fresh compares the bundle directory of a version with what the source gives, and brings it up to date. A
-// version that is released is compared, never written.
+// Package bundle composes the OLM bundle of a version from the operator's source, compares it with the directory in
+// bundles/, and validates bundles. It works in memory first, so that writing a bundle and checking that it is current
+// are the same comparison. The ClusterServiceVersion is composed in package csv.
 package bundle
 
 import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/csv"
 	"github.com/example/memcached-operator/hack/internal/record"
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// Bundle is a version's bundle as the source gives it, beside what is on disk.
+// Bundle is the bundle of a version as the source gives it, compared with its directory.
 type Bundle struct {
 	// Dir is the bundle's directory, relative to the root of the checkout.
 	Dir string
-	// Released says that the version is released, so that Dir is frozen.
+	// Released says that the version is released, so Dir must not change.
 	Released bool
 	// Stale names the files that differ, sorted.
 	Stale []string
@@ -27,7 +30,7 @@ type Bundle struct {
 }
 
 // Compare composes the bundle of a version from the source below root and compares it with its directory. A released
-// directory that is not what was released is an error.
+// directory that differs from its record is an error.
 func Compare(root, version string) (*Bundle, error) {
 	releases, err := record.Load(root)
 	if err != nil {
@@ -40,7 +43,7 @@ func Compare(root, version string) (*Bundle, error) {
 	pins := Unreleased(version, before)
 	release := releases.Find(version)
 	if release != nil {
-		if err := record.Verify(root, *release); err != nil {
+		if err := release.Verify(root); err != nil {
 			return nil, err
 		}
 		pins = Released(*release, before)
@@ -60,15 +63,25 @@ func Compare(root, version string) (*Bundle, error) {
 	}, nil
 }
 
-// Released are the facts of a released version; before is the version released before it, empty for the first.
-func Released(release record.Release, before string) Pins {
-	return Pins{
+// Unreleased returns the pins of a version under development, which follows the version before (empty for the first).
+// It names images by tag.
+func Unreleased(version, before string) csv.Pins {
+	return csv.Pins{
+		Version: version, Replaces: before, CreatedAt: time.Unix(0, 0),
+		OperatorImage:  project.Tagged(project.OperatorImage, version),
+		ScorecardImage: project.Tagged(project.ScorecardImage, version),
+	}
+}
+
+// Released returns the pins of a release, which follows the version before (empty for the first).
+func Released(release record.Release, before string) csv.Pins {
+	return csv.Pins{
 		Version: release.Version, Replaces: before, CreatedAt: release.Date,
 		OperatorImage: release.OperatorImage, ScorecardImage: release.ScorecardImage,
 	}
 }
 
-// Check returns an error that names the stale files and says what to do about them; nil when there are none.
+// Check returns an error if files are stale. It names them, and says what to do.
 func (b *Bundle) Check() error {
 	if len(b.Stale) == 0 {
 		return nil
@@ -84,7 +97,7 @@ func (b *Bundle) Check() error {
 	return fmt.Errorf("%s is not what the source gives (%s): run `go run ./hack/bundle`", b.Dir, names)
 }
 
-// Write brings the directory up to date. For a released version it does what Check does.
+// Write updates the directory. It never writes a released one, and returns the error of Check instead.
 func (b *Bundle) Write() error {
 	if b.Released {
 		return b.Check()

@@ -13,34 +13,28 @@ import (
 
 	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/csv"
+	"github.com/example/memcached-operator/hack/internal/testkit"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 const root = "../../.."
 
-// compose composes the bundle of this checkout, once for all tests: reading the source takes seconds.
+// compose composes the bundle of this checkout, once for all tests because it takes seconds.
 var compose = sync.OnceValues(func() (checkout.Files, error) { return bundle.Compose(root, bundle.Unreleased("9.9.9", "9.9.8")) })
 
-func TestComposingTwiceGivesTheSameBytes(t *testing.T) {
-	first, err := compose()
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := bundle.Compose(root, bundle.Unreleased("9.9.9", "9.9.8"))
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestComposeIsDeterministic(t *testing.T) {
+	first := testkit.Must(compose())(t)
+	second := testkit.Must(bundle.Compose(root, bundle.Unreleased("9.9.9", "9.9.8")))(t)
 	if names := first.Differences(second); len(names) > 0 {
-		t.Errorf("these files differ from one run to the next: %v", names)
+		t.Errorf("these files differ between two runs: %v", names)
 	}
 }
 
-func TestABundleHasItsManifestsMetadataAndTests(t *testing.T) {
-	files, err := compose()
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestBundleHasManifestsMetadataAndTests(t *testing.T) {
+	files := testkit.Must(compose())(t)
 	for _, name := range []string{
-		"manifests/memcached-operator.clusterserviceversion.yaml",
+		project.CSVFile,
 		"manifests/app.example.com_applications.yaml",
 		"manifests/cache.example.com_memcacheds.yaml",
 		"manifests/memcached-operator-controller-manager-metrics-service_v1_service.yaml",
@@ -58,15 +52,12 @@ func TestABundleHasItsManifestsMetadataAndTests(t *testing.T) {
 	}
 }
 
-func TestTheExamplesBeginWithACache(t *testing.T) {
-	files, err := compose()
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestExamplesBeginWithACache(t *testing.T) {
+	files := testkit.Must(compose())(t)
 	var csv struct {
 		Metadata struct{ Annotations map[string]string }
 	}
-	if err := yaml.Unmarshal(files["manifests/memcached-operator.clusterserviceversion.yaml"], &csv); err != nil {
+	if err := yaml.Unmarshal(files[project.CSVFile], &csv); err != nil {
 		t.Fatal(err)
 	}
 	var examples []struct {
@@ -86,16 +77,13 @@ func TestTheExamplesBeginWithACache(t *testing.T) {
 	}
 }
 
-func TestPinsReachTheBundle(t *testing.T) {
-	pins := bundle.Pins{
+func TestBundleContainsThePins(t *testing.T) {
+	pins := csv.Pins{
 		Version: "9.9.9", Replaces: "9.9.8", CreatedAt: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
 		OperatorImage: "quay.io/example/memcached-operator@sha256:aaa", ScorecardImage: "quay.io/example/memcached-operator-scorecard@sha256:bbb",
 	}
-	files, err := bundle.Compose(root, pins)
-	if err != nil {
-		t.Fatal(err)
-	}
-	csv := string(files["manifests/memcached-operator.clusterserviceversion.yaml"])
+	files := testkit.Must(bundle.Compose(root, pins))(t)
+	csv := string(files[project.CSVFile])
 	for _, want := range []string{
 		"name: memcached-operator.v9.9.9", "replaces: memcached-operator.v9.9.8", `createdAt: "2026-05-04T03:02:01Z"`,
 		"containerImage: " + pins.OperatorImage, "image: " + pins.OperatorImage, "name: AGENT_IMAGE\n                  value: " + pins.OperatorImage,
@@ -112,8 +100,8 @@ func TestPinsReachTheBundle(t *testing.T) {
 	}
 }
 
-// OLM and opm read the image's labels, the library reads the file: they must say the same.
-func TestTheBundleImageSaysTheSameAsTheMetadata(t *testing.T) {
+// OLM and opm read the labels of the image, and the library reads the file. Both must be the same.
+func TestBundleImageHasTheLabelsOfTheMetadata(t *testing.T) {
 	dockerfile, err := os.ReadFile(filepath.Join(root, "bundle.Dockerfile"))
 	if err != nil {
 		t.Fatal(err)
@@ -125,10 +113,7 @@ func TestTheBundleImageSaysTheSameAsTheMetadata(t *testing.T) {
 			labels[name] = value
 		}
 	}
-	files, err := compose()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(compose())(t)
 	var metadata struct{ Annotations map[string]string }
 	if err := yaml.Unmarshal(files["metadata/annotations.yaml"], &metadata); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,3 @@
-// Package manifest writes Kubernetes objects as the YAML that people review: sorted keys, no status, none of the
-// empty fields that Go types leave behind. It knows nothing about any kind of object in particular.
 package bundle
 
 import (
@@ -10,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// emptyNoise are fields that a typed object writes as {} or null although nobody set them.
-var emptyNoise = map[string]bool{
+// unsetFields are fields that a typed object encodes as {} or null although nobody set them.
+var unsetFields = map[string]bool{
 	"apiservicedefinitions": true,
 	"cleanup":               true,
 	"creationTimestamp":     true,
@@ -21,12 +19,21 @@ var emptyNoise = map[string]bool{
 	"strategy":              true,
 }
 
-// Encode returns the object as YAML that ends in a newline. Encoding the same object twice gives the same bytes.
+// Encode returns a Kubernetes object as YAML for people to review: with sorted keys, without status and without the
+// empty fields of Go types. Encoding the same object twice gives the same bytes.
 func Encode(object any) ([]byte, error) {
-	tree, err := Tree(object)
+	raw, err := json.Marshal(object)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("encode %T: %w", object, err)
 	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber() // A float64 would round large integers.
+	var tree map[string]any
+	if err := decoder.Decode(&tree); err != nil {
+		return nil, fmt.Errorf("decode %T: %w", object, err)
+	}
+	delete(tree, "status")
+	prune(tree)
 	out, err := yaml.Marshal(tree)
 	if err != nil {
 		return nil, fmt.Errorf("encode %v %v: %w", tree["kind"], tree["metadata"], err)
@@ -34,31 +41,13 @@ func Encode(object any) ([]byte, error) {
 	return out, nil
 }
 
-// Tree returns the object as the maps and slices that Encode writes.
-func Tree(object any) (map[string]any, error) {
-	raw, err := json.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("encode %T: %w", object, err)
-	}
-	// Numbers stay as they are written: an int64 does not survive the way through a float64.
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	var tree map[string]any
-	if err := decoder.Decode(&tree); err != nil {
-		return nil, fmt.Errorf("decode %T: %w", object, err)
-	}
-	delete(tree, "status")
-	prune(tree)
-	return tree, nil
-}
-
-// prune removes nulls and empty noise, deepest first, so that a map emptied by it is seen to be empty.
+// prune removes nulls and empty unset fields. It prunes the content of a field first, because that may empty it.
 func prune(value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, child := range v {
 			prune(child)
-			if child == nil || emptyNoise[key] && isEmpty(child) {
+			if child == nil || unsetFields[key] && isEmpty(child) {
 				delete(v, key)
 			}
 		}
@@ -69,7 +58,7 @@ func prune(value any) {
 	}
 }
 
-// isEmpty says whether nothing was set: no field at all, or only ones that are false or empty themselves.
+// isEmpty reports whether a map has no fields, or only fields that are false or empty.
 func isEmpty(value any) bool {
 	fields, ok := value.(map[string]any)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/example/memcached-operator/hack/internal/bundle"
 )
 
-func TestEncodeWritesWhatWasSetAndNothingElse(t *testing.T) {
+func TestEncodeWritesOnlySetFields(t *testing.T) {
 	deployment := appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: "d"},
@@ -27,7 +27,7 @@ func TestEncodeWritesWhatWasSetAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An empty selector and an empty emptyDir mean something; strategy, resources and status do not.
+	// An empty selector and an empty emptyDir have a meaning. Empty strategy, resources and status have none.
 	want := `apiVersion: apps/v1
 kind: Deployment
 metadata:

@@ -1,7 +1,3 @@
-// Package markers turns the Go source of the operator into the Kubernetes objects that its markers describe: custom
-// resource definitions from the API types, permissions from +kubebuilder:rbac lines.
-//
-// It runs controller-tools as a library, in memory. What is done with the objects is not its business.
 package bundle
 
 import (
@@ -20,19 +16,14 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/rbac"
 	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/hack/internal/csv"
 )
 
-// Objects is what the markers of the source describe.
-type Objects struct {
-	// CRDs are sorted by name.
-	CRDs []apiextensionsv1.CustomResourceDefinition
-	// ClusterRules hold for the whole cluster, NamespaceRules for the operator's own namespace.
-	ClusterRules, NamespaceRules []rbacv1.PolicyRule
-}
-
-// ReadMarkers reads the packages below dir that match the patterns (as the go command takes them, such as
-// ./operator/...). A mistake in a marker is returned with its position.
-func ReadMarkers(dir string, patterns ...string) (*Objects, error) {
+// ReadMarkers runs controller-gen in memory on the Go packages below dir that match the patterns, such as
+// ./operator/.... It returns the CRDs of the API types, sorted by name, and the rules of the +kubebuilder:rbac markers.
+// An error in a marker is returned with its position.
+func ReadMarkers(dir string, patterns ...string) (*csv.Objects, error) {
 	crds, roles := memory{}, memory{}
 	var crdGenerator genall.Generator = crd.Generator{}
 	var rbacGenerator genall.Generator = rbac.Generator{RoleName: "manager"}
@@ -50,11 +41,8 @@ func ReadMarkers(dir string, patterns ...string) (*Objects, error) {
 	if failed := runtime.Run(); failed {
 		return nil, fmt.Errorf("read the markers of %s: %s", strings.Join(patterns, " "), strings.TrimSpace(complaints.String()))
 	}
-	out := &Objects{}
-	if out.CRDs, err = parseCRDs(crds); err != nil {
-		return nil, err
-	}
-	if err := out.addRules(roles); err != nil {
+	out := &csv.Objects{}
+	if err := errors.Join(addCRDs(out, crds), addRules(out, roles)); err != nil {
 		return nil, err
 	}
 	if len(out.CRDs) == 0 {
@@ -63,45 +51,44 @@ func ReadMarkers(dir string, patterns ...string) (*Objects, error) {
 	return out, nil
 }
 
-func parseCRDs(files memory) ([]apiextensionsv1.CustomResourceDefinition, error) {
-	var crds []apiextensionsv1.CustomResourceDefinition
+func addCRDs(out *csv.Objects, files memory) error {
 	for name, content := range files {
 		var parsed apiextensionsv1.CustomResourceDefinition
 		if err := yaml.UnmarshalStrict(content.Bytes(), &parsed); err != nil {
-			return nil, fmt.Errorf("parse the generated %s: %w", name, err)
+			return fmt.Errorf("parse the generated %s: %w", name, err)
 		}
-		// The version of the generator is pinned in go.mod; naming it here would change the bundle for nothing.
+		// go.mod pins the generator. With its version here, an update of the generator alone would change the bundle.
 		delete(parsed.Annotations, "controller-gen.kubebuilder.io/version")
-		crds = append(crds, parsed)
+		out.CRDs = append(out.CRDs, parsed)
 	}
-	slices.SortFunc(crds, func(a, b apiextensionsv1.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
-	return crds, nil
+	slices.SortFunc(out.CRDs, func(a, b apiextensionsv1.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
+	return nil
 }
 
-func (o *Objects) addRules(files memory) error {
+func addRules(out *csv.Objects, files memory) error {
 	for name, content := range files {
 		for document := range strings.SplitSeq(content.String(), "\n---\n") {
-			var role rbacv1.Role // A ClusterRole differs in its kind and in fields that are not generated.
+			var role rbacv1.Role // A ClusterRole only differs in its kind and in fields that are not generated.
 			if err := yaml.Unmarshal([]byte(document), &role); err != nil {
 				return fmt.Errorf("parse the generated %s: %w", name, err)
 			}
 			switch {
 			case role.Kind == "ClusterRole":
-				o.ClusterRules = append(o.ClusterRules, role.Rules...)
+				out.ClusterRules = append(out.ClusterRules, role.Rules...)
 			case role.Kind == "Role":
-				o.NamespaceRules = append(o.NamespaceRules, role.Rules...)
+				out.NamespaceRules = append(out.NamespaceRules, role.Rules...)
 			case len(role.Rules) > 0:
-				return fmt.Errorf("the generated %s has a %q, which nobody expects", name, role.Kind)
+				return fmt.Errorf("the generated %s has the unexpected kind %q", name, role.Kind)
 			}
 		}
 	}
-	if len(o.ClusterRules)+len(o.NamespaceRules) == 0 {
+	if len(out.ClusterRules)+len(out.NamespaceRules) == 0 {
 		return errors.New("no +kubebuilder:rbac marker found: an operator without permissions cannot work")
 	}
 	return nil
 }
 
-// memory keeps what a generator writes, by file name.
+// memory holds the output of a generator, by file name.
 type memory map[string]*bytes.Buffer
 
 // Open implements genall.OutputRule.

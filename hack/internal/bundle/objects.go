@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
@@ -15,15 +14,9 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-const (
-	rbacVersion   = "rbac.authorization.k8s.io/v1"
-	aggregateTo   = "rbac.authorization.k8s.io/aggregate-to-"
-	scorecardPath = "tests/scorecard/"
-)
-
-// Labels are what a bundle says of itself, in metadata/annotations.yaml and as labels of its image
-// (bundle.Dockerfile repeats them; a test compares the two).
-func Labels() map[string]string {
+// labels describe the bundle in metadata/annotations.yaml and in the labels of its image. bundle.Dockerfile repeats
+// them, and a test compares the two.
+func labels() map[string]string {
 	return map[string]string{
 		"operators.operatorframework.io.bundle.mediatype.v1":       "registry+v1",
 		"operators.operatorframework.io.bundle.manifests.v1":       "manifests/",
@@ -32,11 +25,11 @@ func Labels() map[string]string {
 		"operators.operatorframework.io.bundle.channels.v1":        project.Channels,
 		"operators.operatorframework.io.bundle.channel.default.v1": project.DefaultChannel,
 		"operators.operatorframework.io.test.mediatype.v1":         "scorecard+v1",
-		"operators.operatorframework.io.test.config.v1":            scorecardPath,
+		"operators.operatorframework.io.test.config.v1":            "tests/scorecard/",
 	}
 }
 
-// metricsService is in front of the manager's metrics endpoint. Its labels are for a ServiceMonitor to select.
+// metricsService is the Service of the operator's metrics endpoint. A ServiceMonitor selects it by its labels.
 func metricsService() corev1.Service {
 	return corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -50,47 +43,44 @@ func metricsService() corev1.Service {
 	}
 }
 
-// metricsReader is what somebody needs to be let in by the metrics endpoint.
+// metricsReader may read the metrics endpoint.
 func metricsReader() rbacv1.ClusterRole {
-	return clusterRole("metrics-reader", nil, rbacv1.PolicyRule{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}})
+	return role("metrics-reader", nil, rbacv1.PolicyRule{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}})
 }
 
-// roles lets those who may edit, or view, a namespace do so with a kind of ours too: they are aggregated to the
-// roles that every cluster has.
-func roles(crd apiextensionsv1.CustomResourceDefinition) (editor, viewer rbacv1.ClusterRole) {
-	rule := func(verbs []string, resources ...string) rbacv1.PolicyRule {
-		for i, r := range resources {
-			resources[i] = crd.Spec.Names.Plural + r
-		}
-		return rbacv1.PolicyRule{APIGroups: []string{crd.Spec.Group}, Resources: resources, Verbs: verbs}
-	}
-	read := []string{"get", "list", "watch"}
+// editor may edit objects of the CRD. Kubernetes adds it to the roles admin and edit.
+func editor(crd apiextensionsv1.CustomResourceDefinition) rbacv1.ClusterRole {
 	change := []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
-	name := strings.ToLower(crd.Spec.Names.Kind)
-	editor = clusterRole(name+"-editor-role", []string{"admin", "edit"},
-		rule(change, ""), rule([]string{"get", "patch", "update"}, "/scale"), rule([]string{"get"}, "/status"))
-	viewer = clusterRole(name+"-viewer-role", []string{"view"},
-		rule(read, ""), rule([]string{"get"}, "/scale", "/status"))
-	return editor, viewer
+	return role(strings.ToLower(crd.Spec.Names.Kind)+"-editor-role", []string{"admin", "edit"},
+		rule(crd, change, ""), rule(crd, []string{"get", "patch", "update"}, "/scale"), rule(crd, []string{"get"}, "/status"))
 }
 
-func clusterRole(suffix string, aggregate []string, rules ...rbacv1.PolicyRule) rbacv1.ClusterRole {
+// viewer may read objects of the CRD. Kubernetes adds it to the role view.
+func viewer(crd apiextensionsv1.CustomResourceDefinition) rbacv1.ClusterRole {
+	return role(strings.ToLower(crd.Spec.Names.Kind)+"-viewer-role", []string{"view"},
+		rule(crd, []string{"get", "list", "watch"}, ""), rule(crd, []string{"get"}, "/scale", "/status"))
+}
+
+func rule(crd apiextensionsv1.CustomResourceDefinition, verbs []string, subresources ...string) rbacv1.PolicyRule {
+	for i, subresource := range subresources {
+		subresources[i] = crd.Spec.Names.Plural + subresource
+	}
+	return rbacv1.PolicyRule{APIGroups: []string{crd.Spec.Group}, Resources: subresources, Verbs: verbs}
+}
+
+func role(suffix string, aggregateTo []string, rules ...rbacv1.PolicyRule) rbacv1.ClusterRole {
 	role := rbacv1.ClusterRole{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacVersion, Kind: "ClusterRole"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
 		ObjectMeta: metav1.ObjectMeta{Name: project.Package + "-" + suffix},
 		Rules:      rules,
 	}
-	for _, to := range aggregate {
-		metav1.SetMetaDataLabel(&role.ObjectMeta, aggregateTo+to, "true")
+	for _, to := range aggregateTo {
+		metav1.SetMetaDataLabel(&role.ObjectMeta, "rbac.authorization.k8s.io/aggregate-to-"+to, "true")
 	}
 	return role
 }
 
-func roleFile(role rbacv1.ClusterRole) string {
-	return fmt.Sprintf("manifests/%s_rbac.authorization.k8s.io_v1_clusterrole.yaml", role.Name)
-}
-
-// scorecard configures `operator-sdk scorecard`: the built-in tests, then ours, which does what a user does.
+// scorecard configures `operator-sdk scorecard`: the built-in tests, then the project's own.
 func scorecard(image string) v1alpha3.Configuration {
 	builtIn := func(suite, name string) v1alpha3.TestConfiguration {
 		return v1alpha3.TestConfiguration{

@@ -1,9 +1,8 @@
-// Package verify validates a bundle directory with the operator framework's own validators. A warning counts as a
-// failure: every one of them is something that a catalog's reviewers, or its users, would run into.
 package bundle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/manifests"
@@ -13,8 +12,8 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// validators are all that the library has for bundles, except the one for several architectures: it pulls every
-// image with docker, and an image for a single architecture gives it nothing to compare.
+// validators are all validators of the library that apply to bundles, except the one for several architectures. That one
+// pulls every image with docker, and finds nothing to compare in images for a single architecture.
 var validators = validator.Validators{
 	validation.ClusterServiceVersionValidator,
 	validation.CustomResourceDefinitionValidator,
@@ -29,16 +28,16 @@ var validators = validator.Validators{
 	validation.CommunityOperatorValidator, // Deprecated, but catalogs still run it.
 }
 
-// installable are the kinds, beside the ClusterServiceVersion and its definitions, that OLM v0.46 and the community
-// catalogs take and that do not depend on another operator's definitions. A PodMonitor fails in OLM, a NetworkPolicy
-// in the catalogs' pipeline, a ServiceMonitor wherever Prometheus' operator is missing.
-var installable = map[string]bool{
-	"ClusterRole": true, "ClusterRoleBinding": true, "ConfigMap": true, "CustomResourceDefinition": true,
-	"ClusterServiceVersion": true, "PodDisruptionBudget": true, "PriorityClass": true, "Role": true,
-	"RoleBinding": true, "Service": true,
+// installable are the kinds that OLM v0.46 and the community catalogs accept and that need no CRD of another operator.
+// OLM fails on a PodMonitor, the pipeline of the catalogs on a NetworkPolicy, and a cluster without the Prometheus
+// operator on a ServiceMonitor.
+var installable = []string{
+	"ClusterRole", "ClusterRoleBinding", "ClusterServiceVersion", "ConfigMap", "CustomResourceDefinition",
+	"PodDisruptionBudget", "PriorityClass", "Role", "RoleBinding", "Service",
 }
 
-// Validate validates the bundle in dir. The error names every finding.
+// Validate validates the bundle in dir with the operator framework's validators. A warning is a failure too, because
+// reviewers of catalogs and users would run into it. The error names every finding.
 func Validate(dir string) error {
 	bundle, err := manifests.GetBundleFromDir(dir)
 	if err != nil {
@@ -46,12 +45,12 @@ func Validate(dir string) error {
 	}
 	var findings []string
 	for _, object := range bundle.Objects {
-		if !installable[object.GetKind()] {
+		if !slices.Contains(installable, object.GetKind()) {
 			findings = append(findings, fmt.Sprintf("%s %s: a bundle that installs everywhere cannot hold this kind",
 				object.GetKind(), object.GetName()))
 		}
 	}
-	// The library takes options as one more object: the newest release this is tested with, to find removed APIs.
+	// The library takes options as one more object. This one makes it look for APIs that this Kubernetes has removed.
 	objects := append(bundle.ObjectsToValidate(), map[string]string{"k8s-version": project.KubeVersion})
 	for _, result := range validators.Validate(objects...) {
 		for _, finding := range append(result.Errors, result.Warnings...) {

@@ -9,16 +9,17 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-const current = "../../../"
+// dir is the bundle of the version under development.
+const dir = root + "/bundles/v" + project.Version
 
-func TestTheBundleOfThisCheckoutIsValid(t *testing.T) {
-	if err := bundle.Validate(current + project.BundleDir(project.Version)); err != nil {
+func TestBundleOfThisCheckoutIsValid(t *testing.T) {
+	if err := bundle.Validate(dir); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestWhatIsWrongIsNamed(t *testing.T) {
-	const csv = "manifests/" + project.Package + ".clusterserviceversion.yaml"
+func TestValidateNamesFindings(t *testing.T) {
+	const csv = project.CSVFile
 	for name, test := range map[string]struct {
 		spoil func(checkout.Files)
 		want  string
@@ -42,16 +43,16 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, err := checkout.ReadFiles(current + project.BundleDir(project.Version))
+			files, err := checkout.ReadFiles(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
 			test.spoil(files)
-			dir := t.TempDir()
-			if _, err := files.Write(dir); err != nil {
+			spoiled := t.TempDir()
+			if _, err := files.Write(spoiled); err != nil {
 				t.Fatal(err)
 			}
-			if err := bundle.Validate(dir); err == nil || !strings.Contains(err.Error(), test.want) {
+			if err := bundle.Validate(spoiled); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
 		})

@@ -12,8 +12,8 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// features are the capabilities that catalogs filter by. Each is what this version really does: it reaches nothing
-// outside the cluster, so a mirrored catalog is all that a disconnected cluster needs; the others are not there.
+// features are the capabilities that catalogs filter by. The operator uses nothing outside the cluster, so it runs on a
+// disconnected cluster with a mirrored catalog. It has none of the other features.
 var features = map[string]string{
 	"disconnected":     "true",
 	"fips-compliant":   "false",
@@ -27,12 +27,11 @@ var features = map[string]string{
 	"csi":              "false",
 }
 
-const uninstallMessage = "The operator is being removed. Caches and applications keep running, without being looked after: their resources, " +
-	"the definitions and the pods stay. Delete them with " +
+const uninstallMessage = "The operator is being removed. Its CRDs, caches, applications and pods stay and keep running without it. Delete them with " +
 	"`kubectl delete applications.app.example.com,memcacheds.cache.example.com --all --all-namespaces --cascade=foreground` and then " +
-	"`kubectl delete crd applications.app.example.com memcacheds.cache.example.com`; cached items are lost then."
+	"`kubectl delete crd applications.app.example.com memcacheds.cache.example.com`. This loses the cached items."
 
-// annotations are the CSV's annotations. Order does not matter: they are sorted when written.
+// annotations are the annotations of the ClusterServiceVersion.
 func annotations(in Inputs) (map[string]string, error) {
 	if err := matchExamples(in); err != nil {
 		return nil, err
@@ -55,17 +54,18 @@ func annotations(in Inputs) (map[string]string, error) {
 	}
 	all := map[string]string{
 		"alm-examples": string(almExamples),
-		// What each level asks for is walked by olm/e2e: upgrades of operator and operand (edges_test.go, upgrade_*_test.go), the whole
-		// life of a cache from resizing to evictions and mistakes (production_*_test.go), metrics and alerts
-		// (monitoring_test.go). Auto Pilot would be to tune and scale by itself, which it does not.
+		// olm/e2e tests what the levels up to this one require: upgrades of operator and operand (edges_test.go,
+		// upgrade_*_test.go), the lifecycle of a cache from resizing to evictions and invalid input
+		// (production_*_test.go), metrics and alerts (monitoring_test.go). The operator does not tune or scale caches by
+		// itself, which Auto Pilot requires.
 		"capabilities":   "Deep Insights",
 		"categories":     "Database, Application Runtime",
 		"containerImage": in.OperatorImage,
 		"createdAt":      in.CreatedAt.UTC().Format(time.RFC3339),
-		"description":    "Runs Memcached caches and the web applications that use them: declare them, and they are kept that way.",
+		"description":    "Runs Memcached caches and the web applications that use them.",
 		"repository":     project.SourceURL,
 		"support":        "Memcached Operator maintainers",
-		// Nothing of ours waits for a finalizer, so deleting operands along with the operator is safe.
+		// Operands have no finalizers, so deleting them together with the operator is safe.
 		"console.openshift.io/disable-operand-delete":       "false",
 		"operator.openshift.io/uninstall-message":           uninstallMessage,
 		"operatorframework.io/initialization-resource":      string(first),
@@ -77,8 +77,8 @@ func annotations(in Inputs) (map[string]string, error) {
 	return all, nil
 }
 
-// NamespaceManifest is the namespace that the operator is best installed in. Its pods satisfy the restricted pod
-// security standard, so nothing weaker is allowed there.
+// NamespaceManifest is the suggested namespace of the operator. It enforces the restricted pod security standard, which
+// the operator's pods satisfy.
 func NamespaceManifest() map[string]any {
 	return map[string]any{
 		"apiVersion": "v1",
@@ -94,8 +94,8 @@ func NamespaceManifest() map[string]any {
 	}
 }
 
-// matchExamples makes sure of an example for every served version of every definition. Consoles and the scorecard take
-// several of a kind, and begin with the first.
+// matchExamples checks that there is an example of every served version of every CRD, that no example lacks a CRD, and
+// that no two examples have the same name.
 func matchExamples(in Inputs) error {
 	want := sets.New[schema.GroupVersionKind]()
 	for _, crd := range in.CRDs {
@@ -108,18 +108,18 @@ func matchExamples(in Inputs) error {
 		have.Insert(e.GroupVersionKind())
 		name := e.GetAPIVersion() + " " + e.GetKind() + " " + e.GetName()
 		if names.Has(name) {
-			return fmt.Errorf("there are two examples %s: rename one of them below olm/samples", name)
+			return fmt.Errorf("there are two examples %s: rename one of them in olm/samples", name)
 		}
 		names.Insert(name)
 	}
 	for gvk := range want.Difference(have) {
-		return fmt.Errorf("no example of %s: add one below olm/samples", gvk)
+		return fmt.Errorf("no example of %s: add one to olm/samples", gvk)
 	}
 	for gvk := range have.Difference(want) {
 		return fmt.Errorf("the example %s has no custom resource definition that serves it", gvk)
 	}
 	if len(in.Examples) == 0 {
-		return fmt.Errorf("no example at all: there is no custom resource definition to show one of")
+		return fmt.Errorf("there is no example, because there is no custom resource definition")
 	}
 	return nil
 }

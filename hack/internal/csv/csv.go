@@ -1,7 +1,12 @@
+// Package csv composes the ClusterServiceVersion, the object with which OLM installs the operator.
+//
+// What a catalog shows (description, icon, descriptors) and what OLM installs (Deployment, permissions) are Go values
+// here. The CRDs and the rules of the permissions come from the caller. Package csv reads and writes no files other than
+// those that it embeds.
 package csv
 
 import (
-	_ "embed" // The description and the icon are files, so that they can be looked at.
+	_ "embed" // The description and the icon are files, so that people can preview them.
 	"encoding/base64"
 	"fmt"
 	"time"
@@ -23,30 +28,40 @@ var description string
 //go:embed icon.svg
 var icon []byte
 
-// Inputs is everything that a ClusterServiceVersion is composed from beside this package's own text.
+// Inputs is what a ClusterServiceVersion is composed from, beside the text in this package.
 type Inputs struct {
+	Pins
+	Objects
+	// Examples are custom resources, at least one for each kind and version of the CRDs. A console offers to create the
+	// first one after the installation.
+	Examples []unstructured.Unstructured
+}
+
+// Pins are the facts of a version that do not follow from its source.
+type Pins struct {
 	// Version is the semantic version, without a leading v.
 	Version string
 	// Replaces is the version that this one follows in the catalog, empty for the first.
 	Replaces string
-	// CreatedAt is when the version was released; the zero time's Unix epoch stands for "not released yet".
+	// CreatedAt is the date of the release. It is the Unix epoch for an unreleased version.
 	CreatedAt time.Time
-	// OperatorImage is the manager's image; by digest in a release.
-	OperatorImage string
-	// CRDs are the custom resource definitions that the operator owns.
+	// OperatorImage and ScorecardImage are references, by digest in a release.
+	OperatorImage, ScorecardImage string
+}
+
+// Objects is what the markers in the operator's source describe.
+type Objects struct {
+	// CRDs are the definitions that the operator owns, sorted by name.
 	CRDs []apiextensionsv1.CustomResourceDefinition
-	// ClusterRules and NamespaceRules are what the operator may do everywhere, and in its own namespace.
+	// ClusterRules apply to the whole cluster, NamespaceRules to the operator's own namespace.
 	ClusterRules, NamespaceRules []rbacv1.PolicyRule
-	// Examples are custom resources, at least one for each owned kind and version; the first one is what a console offers
-	// to create right after the installation.
-	Examples []unstructured.Unstructured
 }
 
 // Icon is the operator's icon, an SVG.
 func Icon() []byte { return icon }
 
-// Compose returns the ClusterServiceVersion. It fails for an invalid version, a custom resource definition that
-// has no descriptors in this package, and examples that do not match the definitions.
+// Compose returns the ClusterServiceVersion. It fails if the version is invalid, if this package has no descriptors for
+// a CRD, or if the examples do not match the CRDs.
 func Compose(in Inputs) (*v1alpha1.ClusterServiceVersion, error) {
 	version, err := semver.Parse(in.Version)
 	if err != nil {
@@ -86,7 +101,7 @@ func Compose(in Inputs) (*v1alpha1.ClusterServiceVersion, error) {
 	return csv, nil
 }
 
-// relatedImages are all images that a cluster may come to pull, for whoever mirrors them. The agent's is the operator's.
+// relatedImages are all images that a cluster may pull, for people who mirror them. The agent runs the operator's image.
 func relatedImages(operator string) []v1alpha1.RelatedImage {
 	related := []v1alpha1.RelatedImage{{Name: project.Container, Image: operator}}
 	for _, operand := range project.Operands() {
@@ -95,8 +110,7 @@ func relatedImages(operator string) []v1alpha1.RelatedImage {
 	return related
 }
 
-// presentation is the part of the spec that is the same for every version: what a catalog shows, and how it may be
-// installed.
+// presentation is the part of the spec that does not depend on the version: what a catalog shows, and the install modes.
 func presentation() v1alpha1.ClusterServiceVersionSpec {
 	return v1alpha1.ClusterServiceVersionSpec{
 		DisplayName: "Memcached Operator",

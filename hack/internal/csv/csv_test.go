@@ -23,8 +23,8 @@ import (
 
 const image = "quay.io/example/memcached-operator@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-// source reads the markers of this checkout, once for all tests: it takes seconds.
-var source = sync.OnceValues(func() (*bundle.Objects, error) { return bundle.ReadMarkers("../../..", "./operator/...") })
+// source reads the markers of this checkout, once for all tests because it takes seconds.
+var source = sync.OnceValues(func() (*csv.Objects, error) { return bundle.ReadMarkers("../../..", "./operator/...") })
 
 func inputs(t *testing.T) csv.Inputs {
 	t.Helper()
@@ -33,8 +33,8 @@ func inputs(t *testing.T) csv.Inputs {
 		t.Fatal(err)
 	}
 	return csv.Inputs{
-		Version: "0.3.0", Replaces: "0.2.0", CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), OperatorImage: image,
-		CRDs: objects.CRDs, ClusterRules: objects.ClusterRules, NamespaceRules: objects.NamespaceRules,
+		Pins:    csv.Pins{Version: "0.3.0", Replaces: "0.2.0", CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), OperatorImage: image},
+		Objects: *objects,
 		Examples: []unstructured.Unstructured{
 			example("cache.example.com/v1alpha1", "Memcached"), example("app.example.com/v1alpha1", "Application"),
 		},
@@ -57,7 +57,7 @@ func composed(t *testing.T) (*v1alpha1.ClusterServiceVersion, csv.Inputs) {
 	return out, in
 }
 
-func TestAnnotationsThatCatalogsReadAreThere(t *testing.T) {
+func TestAnnotationsOfCatalogsAreSet(t *testing.T) {
 	v, _ := composed(t)
 	names := []string{
 		"alm-examples", "capabilities", "categories", "containerImage", "createdAt", "description", "repository", "support",
@@ -89,7 +89,7 @@ func TestAnnotationsThatCatalogsReadAreThere(t *testing.T) {
 	}
 }
 
-func TestTheSuggestedNamespaceIsRestricted(t *testing.T) {
+func TestSuggestedNamespaceIsRestricted(t *testing.T) {
 	v, _ := composed(t)
 	var namespace unstructured.Unstructured
 	if err := json.Unmarshal([]byte(v.Annotations["operatorframework.io/suggested-namespace-template"]), &namespace.Object); err != nil {
@@ -105,13 +105,13 @@ func TestTheSuggestedNamespaceIsRestricted(t *testing.T) {
 	}
 }
 
-func TestWhatPeopleSeeIsThere(t *testing.T) {
+func TestPresentationIsComplete(t *testing.T) {
 	v, _ := composed(t)
 	if n := len(v.Spec.DisplayName); n < 3 || n > 50 {
 		t.Errorf("the display name has %d characters", n)
 	}
 	if !strings.Contains(v.Spec.Description, "## Upgrade notes") || !strings.Contains(v.Spec.Description, "## Use") {
-		t.Error("the description does not say how to use it, or how upgrades go")
+		t.Error("the description lacks how to use the operator, or the upgrade notes")
 	}
 	if len(v.Spec.Keywords) == 0 || len(v.Spec.Links) == 0 || len(v.Spec.Maintainers) == 0 || v.Spec.Provider.Name == "" || v.Spec.Maturity == "" {
 		t.Error("keywords, links, maintainers, provider or maturity is missing")
@@ -125,7 +125,7 @@ func TestWhatPeopleSeeIsThere(t *testing.T) {
 	}
 }
 
-func TestItInstallsForAllNamespacesOnly(t *testing.T) {
+func TestInstallModeIsAllNamespacesOnly(t *testing.T) {
 	v, _ := composed(t)
 	supported := map[v1alpha1.InstallModeType]bool{}
 	for _, mode := range v.Spec.InstallModes {
@@ -137,7 +137,7 @@ func TestItInstallsForAllNamespacesOnly(t *testing.T) {
 	}
 }
 
-func TestVersionNameAndEdgesAgree(t *testing.T) {
+func TestNameVersionAndReplacesAgree(t *testing.T) {
 	v, in := composed(t)
 	if v.Name != "memcached-operator.v0.3.0" || v.Spec.Version.String() != in.Version || v.Spec.Replaces != "memcached-operator.v0.2.0" {
 		t.Errorf("name %s, version %s, replaces %s", v.Name, v.Spec.Version, v.Spec.Replaces)
@@ -147,7 +147,7 @@ func TestVersionNameAndEdgesAgree(t *testing.T) {
 	}
 }
 
-func TestPodsAreRestrictedAndAskForTheirResources(t *testing.T) {
+func TestPodsAreRestrictedAndRequestResources(t *testing.T) {
 	v, _ := composed(t)
 	for _, d := range v.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		pod := d.Spec.Template.Spec
@@ -172,11 +172,11 @@ func TestPodsAreRestrictedAndAskForTheirResources(t *testing.T) {
 	}
 }
 
-// A descriptor is what a console shows for a field; one without a field shows nothing, a field without one is hidden.
+// A console shows fields by their descriptors, and hides a field that has none.
 func TestEveryFieldHasADescriptor(t *testing.T) {
 	v, in := composed(t)
 	if owned := len(v.Spec.CustomResourceDefinitions.Owned); owned != len(in.Examples) {
-		t.Errorf("%d kinds are owned, want the %d that there are examples of", owned, len(in.Examples))
+		t.Errorf("%d kinds are owned, want the %d that have examples", owned, len(in.Examples))
 	}
 	for _, owned := range v.Spec.CustomResourceDefinitions.Owned {
 		if owned.DisplayName == "" || owned.Description == "" || len(owned.Resources) == 0 {
@@ -186,13 +186,13 @@ func TestEveryFieldHasADescriptor(t *testing.T) {
 		for _, d := range owned.SpecDescriptors {
 			spec = append(spec, d.Path)
 			if d.DisplayName == "" || d.Description == "" || len(d.XDescriptors) == 0 {
-				t.Errorf("%s: spec.%s is half described", owned.Name, d.Path)
+				t.Errorf("%s: the descriptor of spec.%s is incomplete", owned.Name, d.Path)
 			}
 		}
 		for _, d := range owned.StatusDescriptors {
 			status = append(status, d.Path)
 			if d.DisplayName == "" || d.Description == "" || len(d.XDescriptors) == 0 {
-				t.Errorf("%s: status.%s is half described", owned.Name, d.Path)
+				t.Errorf("%s: the descriptor of status.%s is incomplete", owned.Name, d.Path)
 			}
 		}
 		schema := schemaOf(t, in.CRDs, owned)
@@ -217,8 +217,8 @@ func schemaOf(t *testing.T, crds []apiextensionsv1.CustomResourceDefinition, own
 	return nil
 }
 
-// fields are the paths that descriptors have to have. Where fields of a structure are described, all of them are, and
-// the structure itself need not be.
+// fields are the paths that need descriptors. If one field of a structure has a descriptor, all its fields need one, and
+// the structure itself does not.
 func fields(schema apiextensionsv1.JSONSchemaProps, parent string, described []string) []string {
 	var paths []string
 	for name, field := range schema.Properties {
@@ -234,8 +234,8 @@ func fields(schema apiextensionsv1.JSONSchemaProps, parent string, described []s
 	return sorted(paths)
 }
 
-// The console offers the first example to somebody who has just installed the operator.
-func TestTheFirstExampleIsTheOneToBeginWith(t *testing.T) {
+// A console offers to create this resource right after the installation.
+func TestInitializationResourceIsTheFirstExample(t *testing.T) {
 	v, in := composed(t)
 	var first unstructured.Unstructured
 	if err := first.UnmarshalJSON([]byte(v.Annotations["operatorframework.io/initialization-resource"])); err != nil {
@@ -251,7 +251,7 @@ func sorted(s []string) []string {
 	return s
 }
 
-func TestPermissionsAreTheMarkers(t *testing.T) {
+func TestPermissionsAreThoseOfTheMarkers(t *testing.T) {
 	v, in := composed(t)
 	strategy := v.Spec.InstallStrategy.StrategySpec
 	for name, got := range map[string]struct {
@@ -272,7 +272,7 @@ func TestPermissionsAreTheMarkers(t *testing.T) {
 	}
 }
 
-func TestBadInputsAreRefused(t *testing.T) {
+func TestComposeRefusesInvalidInputs(t *testing.T) {
 	good := inputs(t)
 	for name, test := range map[string]struct {
 		spoil func(*csv.Inputs)

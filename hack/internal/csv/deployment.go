@@ -16,10 +16,10 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// arch is the only architecture that the operator's image is built and tested for.
+// arch is the only architecture that the operator's image is built for.
 const arch = "amd64"
 
-// ManagerLabels select the manager's pods. They are the selector of a Deployment, so they are never changed.
+// ManagerLabels select the operator's pods. The selector of a Deployment is immutable, so they must never change.
 func ManagerLabels() map[string]string {
 	return map[string]string{
 		"app.kubernetes.io/name": project.Package,
@@ -27,7 +27,7 @@ func ManagerLabels() map[string]string {
 	}
 }
 
-// strategy is how OLM installs the operator: one Deployment and the permissions of its ServiceAccount.
+// strategy is what OLM installs: a Deployment, and the permissions of its ServiceAccount.
 func strategy(in Inputs) v1alpha1.StrategyDetailsDeployment {
 	permission := func(rules []rbacv1.PolicyRule) []v1alpha1.StrategyDeploymentPermissions {
 		if len(rules) == 0 {
@@ -46,7 +46,7 @@ func strategy(in Inputs) v1alpha1.StrategyDetailsDeployment {
 
 func deployment(image string) appsv1.DeploymentSpec {
 	return appsv1.DeploymentSpec{
-		// One replica: a second one would only wait for the lease. A lost node costs reconciles, never cached items.
+		// A second replica would only wait for the lease. Losing the pod delays reconciles and loses no cached items.
 		Replicas: ptr.To[int32](1),
 		Selector: &metav1.LabelSelector{MatchLabels: ManagerLabels()},
 		Template: corev1.PodTemplateSpec{
@@ -57,8 +57,8 @@ func deployment(image string) appsv1.DeploymentSpec {
 			Spec: corev1.PodSpec{
 				ServiceAccountName:            project.Deployment,
 				TerminationGracePeriodSeconds: ptr.To[int64](10),
-				Affinity:                      onlyWhereTheImageRuns(),
-				// No user: the image names one, and some clusters insist on assigning their own.
+				Affinity:                      supportedNodes(),
+				// The image sets the user, and some clusters assign their own.
 				SecurityContext: &corev1.PodSecurityContext{
 					RunAsNonRoot:   ptr.To(true),
 					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -90,7 +90,7 @@ func container(image string) corev1.Container {
 			Requests: corev1.ResourceList{
 				corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("64Mi"),
 			},
-			// No limit on CPU: a throttled manager misses its lease and repairs nothing in the meantime.
+			// There is no CPU limit: a throttled operator may lose its lease.
 			Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
 		},
 		SecurityContext: &corev1.SecurityContext{
@@ -99,12 +99,12 @@ func container(image string) corev1.Container {
 			RunAsNonRoot:             ptr.To(true),
 			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
-		// Without a terminated container's log, the last lines are what `kubectl describe` can show of a crash.
+		// With this, `kubectl describe` shows the last log lines of a crashed container.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
 
-// environment tells the manager which images caches are made of. image is its own, which is also that of the agent.
+// environment tells the operator the images of caches. The agent runs the operator's own image.
 func environment(image string) []corev1.EnvVar {
 	variables := []corev1.EnvVar{
 		{Name: project.AgentEnv, Value: image},
@@ -125,8 +125,8 @@ func probe(path string, delay, period int32) *corev1.Probe {
 	}
 }
 
-// onlyWhereTheImageRuns keeps the pod off nodes of other architectures in a mixed cluster.
-func onlyWhereTheImageRuns() *corev1.Affinity {
+// supportedNodes keeps the pod off nodes of other architectures and operating systems.
+func supportedNodes() *corev1.Affinity {
 	in := func(key, value string) corev1.NodeSelectorRequirement {
 		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}
 	}

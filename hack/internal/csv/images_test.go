@@ -36,8 +36,8 @@ func TestEveryImageIsRelated(t *testing.T) {
 	}
 }
 
-// Caches that need an agent get the operator's own image: in a release its digest, which is proven with it.
-func TestTheManagerIsToldTheImagesThatCachesAreMadeOf(t *testing.T) {
+// The agent runs the operator's own image, by digest in a release.
+func TestEnvironmentHasTheImagesOfCaches(t *testing.T) {
 	v, _ := composed(t)
 	got := map[string]string{}
 	for _, variable := range v.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Env {

@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// How a console shows a field (https://github.com/openshift/console lists the descriptors that it knows).
+// Descriptors tell a console how to show a field. https://github.com/openshift/console lists the supported ones.
 const (
 	showPodCount   = "urn:alm:descriptor:com.tectonic.ui:podCount"
 	showText       = "urn:alm:descriptor:text"
@@ -18,16 +18,16 @@ const (
 	askNumber      = "urn:alm:descriptor:com.tectonic.ui:number"
 	askSwitch      = "urn:alm:descriptor:com.tectonic.ui:booleanSwitch"
 	askResources   = "urn:alm:descriptor:com.tectonic.ui:resourceRequirements"
-	// askSelect offers one of several values, each with a descriptor of its own. The value follows.
+	// askSelect is the prefix of a descriptor for each value that can be selected.
 	askSelect = "urn:alm:descriptor:com.tectonic.ui:select:"
-	// askAdvanced moves a field below those that most people need.
+	// askAdvanced moves a field to the section of advanced fields.
 	askAdvanced = "urn:alm:descriptor:com.tectonic.ui:advanced"
-	// askGroup and askList keep the fields of a structure, or of each of a list's, together. Its name follows.
+	// askGroup and askList are prefixes of the name of a structure or a list, whose fields are shown together.
 	askGroup = "urn:alm:descriptor:com.tectonic.ui:fieldGroup:"
 	askList  = "urn:alm:descriptor:com.tectonic.ui:arrayFieldGroup:"
 )
 
-// ownedCRDs describes every served version of every definition, in the order they come.
+// ownedCRDs describes every served version of the CRDs, in their order.
 func ownedCRDs(crds []apiextensionsv1.CustomResourceDefinition) ([]v1alpha1.CRDDescription, error) {
 	var owned []v1alpha1.CRDDescription
 	for _, crd := range crds {
@@ -49,7 +49,7 @@ var describers = map[string]func() v1alpha1.CRDDescription{
 	"Memcached":   memcached,
 }
 
-// askOneOf offers values to choose from.
+// askOneOf offers several values to select from.
 func askOneOf(values ...string) []string {
 	var all []string
 	for _, value := range values {
