@@ -16,11 +16,11 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-const dir = "../../../bundles/v" + project.Version
+const dir = "../../bundles/v" + project.Version
 
-func render(t *testing.T, options Options) []unstructured.Unstructured {
+func rendered(t *testing.T, options renderOptions) []unstructured.Unstructured {
 	t.Helper()
-	out, err := Render(dir, options)
+	out, err := render(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func render(t *testing.T, options Options) []unstructured.Unstructured {
 	}
 }
 
-func TestWithoutOLMTheSameObjectsAreThere(t *testing.T) {
+func TestRenderReturnsTheObjectsThatOLMCreates(t *testing.T) {
 	var got []string
-	for _, object := range render(t, Options{}) {
+	for _, object := range rendered(t, renderOptions{}) {
 		got = append(got, strings.Trim(object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName(), "/"))
 	}
 	for _, want := range []string{
@@ -59,18 +59,18 @@ func TestWithoutOLMTheSameObjectsAreThere(t *testing.T) {
 		}
 	}
 	if got[0] != "Namespace /memcached-operator-system" {
-		t.Errorf("the first object is %s: what is in the namespace could not be created", got[0])
+		t.Errorf("the first object is %s, so objects in the namespace cannot be created", got[0])
 	}
 }
 
-func TestImagesAreTheOnesAskedFor(t *testing.T) {
+func TestRenderReplacesImages(t *testing.T) {
 	const image = "localhost:5000/me/manager:dev"
 	standIns, want := project.StandIns{}, map[string]string{project.AgentEnv: image, project.DefaultOperandEnv: project.DefaultOperand}
 	for i, official := range project.Operands() {
 		standIns[official.Image] = project.OperandRepository + "@sha256:" + strings.Repeat(strconv.Itoa(i), 64)
 		want[official.Env()] = standIns[official.Image]
 	}
-	objects := render(t, Options{Image: image, Operands: standIns})
+	objects := rendered(t, renderOptions{image: image, operands: standIns})
 	deployment := objects[len(objects)-1]
 	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(containers) != 1 {
@@ -90,16 +90,16 @@ func TestImagesAreTheOnesAskedFor(t *testing.T) {
 	}
 }
 
-func TestOnlyTheDefinitions(t *testing.T) {
-	for _, object := range render(t, Options{CRDsOnly: true}) {
+func TestRenderCRDsOnly(t *testing.T) {
+	for _, object := range rendered(t, renderOptions{crdsOnly: true}) {
 		if object.GetKind() != "CustomResourceDefinition" {
-			t.Errorf("%s is not a definition", object.GetKind())
+			t.Errorf("%s is not a CRD", object.GetKind())
 		}
 	}
 }
 
-func TestAMissingBundleIsSaidWithItsRemedy(t *testing.T) {
-	if _, err := Render(t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "go run ./hack/bundle") {
+func TestRenderSaysHowToWriteAMissingBundle(t *testing.T) {
+	if _, err := render(t.TempDir(), renderOptions{}); err == nil || !strings.Contains(err.Error(), "go run ./hack/bundle") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package compat_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/internal/testkit"
 	"github.com/example/memcached-operator/hack/project"
 )
 
@@ -22,10 +22,7 @@ const (
 )
 
 func TestThisCheckoutIsCompatible(t *testing.T) {
-	result, err := compat.Check(t.Context(), current, project.Version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := testkit.Must(compat.Check(t.Context(), current, project.Version))(t)
 	for _, problem := range result.Problems {
 		t.Error(problem)
 	}
@@ -34,8 +31,8 @@ func TestThisCheckoutIsCompatible(t *testing.T) {
 	}
 }
 
-// tree is a project with the releases 0.1.0, 0.2.0 and 0.3.0, the last one under development, all with the real
-// definitions of the version under development and the real corpus until a test changes them.
+// tree is a checkout with the releases 0.1.0 and 0.2.0, and 0.3.0 under development. All have the real CRDs of the
+// version under development and the real corpus, until a test changes them.
 type tree struct {
 	t    *testing.T
 	root string
@@ -50,60 +47,38 @@ func newTree(t *testing.T) tree {
 	c.copy(compat.CorpusDir, compat.CorpusDir)
 	c.copy("olm/samples", "olm/samples")
 	releases := &record.Record{Releases: []record.Release{{Version: "0.1.0"}, {Version: "0.2.0"}}}
-	content, err := releases.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.write(record.File, string(content))
+	c.write(record.File, string(testkit.Must(releases.Encode())(t)))
 	return c
 }
 
 func (c tree) copy(from, to string) {
 	c.t.Helper()
-	files, err := checkout.ReadFiles(current + from)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	files := testkit.Must(checkout.ReadFiles(current + from))(c.t)
 	if len(files) == 0 {
 		c.t.Fatalf("%s is empty", from)
 	}
-	if _, err := files.Write(filepath.Join(c.root, to)); err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.Must(files.Write(filepath.Join(c.root, to)))(c.t)
 }
 
 func (c tree) write(name, content string) {
 	c.t.Helper()
-	path := filepath.Join(c.root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.WriteFile(c.t, c.root, name, content)
 }
 
-// replace changes the definition of one version.
+// replace changes the CRD of one version.
 func (c tree) replace(version, from, to string) {
 	c.t.Helper()
 	name := project.BundleDir(version) + "/" + crdFile
-	content, err := os.ReadFile(filepath.Join(c.root, name))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if !strings.Contains(string(content), from) {
+	content := testkit.ReadFile(c.t, c.root, name)
+	if !strings.Contains(content, from) {
 		c.t.Fatalf("%s lacks %q", name, from)
 	}
-	c.write(name, strings.Replace(string(content), from, to, 1))
+	c.write(name, strings.Replace(content, from, to, 1))
 }
 
 func (c tree) check() *compat.Result {
 	c.t.Helper()
-	result, err := compat.Check(c.t.Context(), c.root, "0.3.0")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return result
+	return testkit.Must(compat.Check(c.t.Context(), c.root, "0.3.0"))(c.t)
 }
 
 // channel is a catalog with one channel of the given entries.
@@ -127,7 +102,7 @@ func TestDevelopmentIsComparedWithEveryEarlierRelease(t *testing.T) {
 	}
 }
 
-func TestTightenedDefinitionIsNamedWithItsMend(t *testing.T) {
+func TestTightenedCRDIsReportedWithItsFix(t *testing.T) {
 	c := newTree(t)
 	c.replace("0.3.0", before, tighter)
 	problems := c.check().Problems
@@ -167,7 +142,7 @@ func TestEdgesOfTheCatalogAreCompared(t *testing.T) {
 	}
 }
 
-func TestReleasesThatNothingJoinsMayDiffer(t *testing.T) {
+func TestReleasesWithoutAnEdgeMayDiffer(t *testing.T) {
 	c := newTree(t)
 	c.replace("0.2.0", before, tighter) // Loosened again in 0.3.0.
 	c.write(catalog.File, channel(entry("0.1.0", ""), entry("0.2.0", "")))
@@ -176,7 +151,7 @@ func TestReleasesThatNothingJoinsMayDiffer(t *testing.T) {
 	}
 }
 
-func TestEdgesThatCannotBeJudged(t *testing.T) {
+func TestEdgesThatCannotBeChecked(t *testing.T) {
 	for want, content := range map[string]string{
 		"fast: memcached-operator.v0.2.0 replaces memcached-operator.v0.0.9": channel(entry("0.2.0", "  replaces: memcached-operator.v0.0.9\n")),
 		"fast has the entry memcached-operator.v0.9.0":                       channel(entry("0.9.0", "")),
@@ -190,7 +165,7 @@ func TestEdgesThatCannotBeJudged(t *testing.T) {
 	}
 }
 
-func TestStoredVersionStaysForClustersThatSkippedReleases(t *testing.T) {
+func TestStoredVersionsOfSkippedReleasesCount(t *testing.T) {
 	c := newTree(t)
 	second := "    name: v1\n    schema:"
 	for _, version := range []string{"0.2.0", "0.3.0"} {
@@ -220,7 +195,7 @@ func TestStoredVersionsOfLaterReleasesDoNotCount(t *testing.T) {
 	}
 }
 
-func TestSampleThatNoClusterCouldHold(t *testing.T) {
+func TestSampleThatNoReleaseAccepts(t *testing.T) {
 	c := newTree(t)
 	c.write(compat.CorpusDir+"/wrong.yaml", "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: wrong}\nspec: {sise: 1}\n")
 	problems := c.check().Problems
@@ -230,7 +205,7 @@ func TestSampleThatNoClusterCouldHold(t *testing.T) {
 	}
 }
 
-func TestVersionWithoutABundle(t *testing.T) {
+func TestMissingBundleIsAnError(t *testing.T) {
 	c := newTree(t)
 	if _, err := compat.Check(t.Context(), c.root, "0.4.0"); err == nil || !strings.Contains(err.Error(), "bundles/v0.4.0") {
 		t.Errorf("got %v", err)

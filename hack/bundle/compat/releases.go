@@ -1,5 +1,3 @@
-// Package lineage reads what compatibility is judged on from a checkout: the definitions (CRDs) of every release, the
-// upgrades that are possible between releases, and the objects that users may have. It judges nothing.
 package compat
 
 import (
@@ -22,26 +20,28 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// CorpusDir holds objects that samples for users do not show, such as the largest ones, relative to the root of the
+// CorpusDir holds objects that the samples for users do not cover, such as very large ones, relative to the root of the
 // checkout. A file may hold several.
 const CorpusDir = "hack/bundle/compat/testdata/corpus"
 
-// sampleDir holds the manifests that users are told to start with.
+// sampleDir holds the samples for users.
 const sampleDir = "olm/samples"
 
 // Release is a released version, or the one under development.
 type Release struct {
 	// Version is the semantic version, without a leading v.
 	Version string
-	// Definitions are the CRDs of its bundle, sorted by name.
-	Definitions []*apiextensionsv1.CustomResourceDefinition
-	// Examples are the objects that its ClusterServiceVersion shows (alm-examples).
+	// CRDs are those of the bundle, sorted by name.
+	CRDs []*apiextensionsv1.CustomResourceDefinition
+	// Examples are the objects in the alm-examples of the ClusterServiceVersion.
 	Examples []Sample
+
+	version semver.Version
 }
 
 // Sample is an object that a user may have.
 type Sample struct {
-	// Source is the file that it comes from, relative to the root of the checkout.
+	// Source is its file, relative to the root of the checkout.
 	Source string
 	Object *unstructured.Unstructured
 }
@@ -51,8 +51,13 @@ func (s Sample) String() string {
 	return fmt.Sprintf("%s %q (%s)", s.Object.GetKind(), s.Object.GetName(), s.Source)
 }
 
-// Releases reads the bundles of all recorded releases before the version under development, oldest first, and of that
-// version itself, which comes last.
+func (s Sample) isOf(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	gvk := s.Object.GroupVersionKind()
+	return gvk.Group == crd.Spec.Group && gvk.Kind == crd.Spec.Names.Kind
+}
+
+// Releases reads the bundles of all releases before the version under development, oldest first. The version under
+// development comes last.
 func Releases(root, development string) ([]Release, error) {
 	recorded, err := record.Load(root)
 	if err != nil {
@@ -62,14 +67,14 @@ func Releases(root, development string) ([]Release, error) {
 	if err != nil {
 		return nil, fmt.Errorf("version %q is not a semantic version such as 1.2.3: %w", development, err)
 	}
-	var versions []string
+	var versions []semver.Version
 	for _, r := range recorded.Releases {
-		if v, err := semver.Parse(r.Version); err == nil && v.LT(newest) { // Parsed once already, by the record.
-			versions = append(versions, r.Version)
+		if v := semver.MustParse(r.Version); v.LT(newest) { // The record has only semantic versions.
+			versions = append(versions, v)
 		}
 	}
 	var releases []Release
-	for _, version := range append(versions, development) {
+	for _, version := range append(versions, newest) {
 		release, err := readRelease(root, version)
 		if err != nil {
 			return nil, err
@@ -79,8 +84,8 @@ func Releases(root, development string) ([]Release, error) {
 	return releases, nil
 }
 
-func readRelease(root, version string) (Release, error) {
-	dir := project.BundleDir(version)
+func readRelease(root string, version semver.Version) (Release, error) {
+	dir := project.BundleDir(version.String())
 	bundle, err := manifests.GetBundleFromDir(filepath.Join(root, dir))
 	if err != nil {
 		return Release{}, fmt.Errorf("%s cannot be read as a bundle (is it the version under development? run `make bundle`): %w", dir, err)
@@ -88,8 +93,8 @@ func readRelease(root, version string) (Release, error) {
 	if bundle.CSV == nil {
 		return Release{}, fmt.Errorf("%s has no ClusterServiceVersion: run `make bundle`, or restore it from git", dir)
 	}
-	release := Release{Version: version, Definitions: bundle.V1CRDs}
-	slices.SortFunc(release.Definitions, func(a, b *apiextensionsv1.CustomResourceDefinition) int {
+	release := Release{Version: version.String(), CRDs: bundle.V1CRDs, version: version}
+	slices.SortFunc(release.CRDs, func(a, b *apiextensionsv1.CustomResourceDefinition) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 	if examples := bundle.CSV.Annotations["alm-examples"]; examples != "" {
@@ -106,7 +111,7 @@ func Corpus(root string) ([]Sample, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", dir, err)
 		}
-		for _, name := range names { // Sorted by Glob.
+		for _, name := range names { // Glob returns them sorted.
 			content, err := os.ReadFile(name)
 			if err != nil {
 				return nil, fmt.Errorf("read a sample: %w", err)
@@ -121,7 +126,7 @@ func Corpus(root string) ([]Sample, error) {
 	return samples, nil
 }
 
-// decode reads YAML documents, or JSON, where a document may be a list of objects.
+// decode reads YAML documents or JSON. A document may be a list of objects.
 func decode(source string, content []byte) ([]Sample, error) {
 	var samples []Sample
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), len(content)); ; {
@@ -145,10 +150,10 @@ func decode(source string, content []byte) ([]Sample, error) {
 			whole := &unstructured.Unstructured{}
 			raw, err := (&unstructured.Unstructured{Object: fields}).MarshalJSON()
 			if err == nil {
-				err = whole.UnmarshalJSON(raw) // Tells int64 from float64, as the API server does.
+				err = whole.UnmarshalJSON(raw) // This tells int64 from float64, as the API server does.
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%s holds something that is no object of Kubernetes: %w", source, err)
+				return nil, fmt.Errorf("%s holds something that is not a Kubernetes object: %w", source, err)
 			}
 			samples = append(samples, Sample{Source: source, Object: whole})
 		}

@@ -1,7 +1,6 @@
 package compat
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,76 +11,88 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
+	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// CatalogFile is the rendered catalog, relative to the root of the checkout: its edges are what OLM follows.
-const CatalogFile = "catalog/" + project.Package + "/catalog.yaml"
-
-// Upgrade is a way from one version to another.
+// Upgrade is an upgrade from one release to another.
 type Upgrade struct {
-	// From and To are semantic versions without a leading v.
-	From, To string
-	// Why says where it comes from: the development, or the edges of the catalog.
+	// Why lists the reasons to check it: the version under development, or edges of the catalog.
 	Why []string
+
+	from, to Release
 }
 
-// String names the upgrade and where it comes from, as messages begin with it.
+// String names the upgrade and its reasons. Messages begin with it.
 func (u Upgrade) String() string {
-	return fmt.Sprintf("v%s → v%s (%s)", u.From, u.To, strings.Join(u.Why, ", "))
+	return fmt.Sprintf("v%s → v%s (%s)", u.from.Version, u.to.Version, strings.Join(u.Why, ", "))
 }
 
-// Upgrades returns every pair of releases that has to be compatible: all earlier ones with the last of the given
-// releases, which is under development or was released last, and those that an edge of the rendered catalog joins.
-// Edges from versions that no bundle is known of are errors: they cannot be judged.
+// Upgrades returns every pair of releases that must be compatible: each with the last one, and those that an edge of the
+// rendered catalog joins. An edge from a release without a bundle is an error, because it cannot be checked.
 func Upgrades(root string, releases []Release) ([]Upgrade, error) {
-	last := releases[len(releases)-1].Version
-	found := upgrades{}
+	var found upgrades
+	last := releases[len(releases)-1]
 	for _, r := range releases[:len(releases)-1] {
-		found.add(r.Version, last, "an earlier release")
+		found.add(r, last, "an earlier release")
 	}
-	catalog, err := declcfg.LoadFile(os.DirFS(root), CatalogFile)
+	config, err := declcfg.LoadFile(os.DirFS(root), catalog.File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return found.sorted(), nil
+		return found, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the rendered catalog %s: %w", CatalogFile, err)
-	}
-	known := map[string]string{}
-	for _, r := range releases {
-		known[project.CSVName(r.Version)] = r.Version
+		return nil, fmt.Errorf("read the rendered catalog %s: %w", catalog.File, err)
 	}
 	var errs []error
-	for _, channel := range catalog.Channels {
+	for _, channel := range config.Channels {
 		for _, entry := range channel.Entries {
-			errs = append(errs, found.edges(channel.Name, entry, known))
+			errs = append(errs, found.addEdges(channel.Name, entry, releases))
 		}
 	}
-	return found.sorted(), errors.Join(errs...)
+	slices.SortFunc(found, func(a, b Upgrade) int {
+		if order := a.from.version.Compare(b.from.version); order != 0 {
+			return order
+		}
+		return a.to.version.Compare(b.to.version)
+	})
+	return found, errors.Join(errs...)
 }
 
-// upgrades collects the reasons by pair of versions.
-type upgrades map[[2]string][]string
+// upgrades collects upgrades, each once.
+type upgrades []Upgrade
 
-func (u upgrades) add(from, to, why string) {
-	pair := [2]string{from, to}
-	if from != to && !slices.Contains(u[pair], why) {
-		u[pair] = append(u[pair], why)
+func (u *upgrades) add(from, to Release, why string) {
+	if from.Version == to.Version {
+		return
+	}
+	i := slices.IndexFunc(*u, func(other Upgrade) bool {
+		return other.from.Version == from.Version && other.to.Version == to.Version
+	})
+	if i < 0 {
+		*u = append(*u, Upgrade{from: from, to: to, Why: []string{why}})
+	} else if !slices.Contains((*u)[i].Why, why) {
+		(*u)[i].Why = append((*u)[i].Why, why)
 	}
 }
 
-// edges adds what leads to one entry of a channel.
-func (u upgrades) edges(channel string, entry declcfg.ChannelEntry, known map[string]string) error {
-	to, ok := known[entry.Name]
-	if !ok {
+// addEdges adds the edges that lead to an entry of a channel.
+func (u *upgrades) addEdges(channel string, entry declcfg.ChannelEntry, releases []Release) error {
+	find := func(name string) *Release {
+		if i := slices.IndexFunc(releases, func(r Release) bool { return project.CSVName(r.Version) == name }); i >= 0 {
+			return &releases[i]
+		}
+		return nil
+	}
+	to := find(entry.Name)
+	if to == nil {
 		return fmt.Errorf("channel %s has the entry %s, but there is no such release: remove the entry, or check with a --version that is not older", channel, entry.Name)
 	}
 	var errs []error
 	join := func(name, edge string) {
-		if from, ok := known[name]; ok {
-			u.add(from, to, edge+" in "+channel)
+		if from := find(name); from != nil {
+			u.add(*from, *to, edge+" in "+channel)
 		} else {
-			errs = append(errs, fmt.Errorf("channel %s: %s %s %s, but there is no such release, so the definitions cannot be compared: remove the edge", channel, entry.Name, edge, name))
+			errs = append(errs, fmt.Errorf("channel %s: %s %s %s, but there is no such release, so the CRDs cannot be compared: remove the edge", channel, entry.Name, edge, name))
 		}
 	}
 	if entry.Replaces != "" {
@@ -95,33 +106,11 @@ func (u upgrades) edges(channel string, entry declcfg.ChannelEntry, known map[st
 		if err != nil {
 			return fmt.Errorf("channel %s: skipRange %q of %s is no range of versions: %w", channel, entry.SkipRange, entry.Name, err)
 		}
-		for _, from := range known {
-			if v, err := semver.Parse(from); err == nil && inRange(v) {
-				u.add(from, to, "skipRange in "+channel)
+		for _, from := range releases {
+			if inRange(from.version) {
+				u.add(from, *to, "skipRange in "+channel)
 			}
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// sorted orders upgrades by the version that they start from, then by the one that they lead to.
-func (u upgrades) sorted() []Upgrade {
-	var list []Upgrade
-	for pair, why := range u {
-		list = append(list, Upgrade{From: pair[0], To: pair[1], Why: why})
-	}
-	slices.SortFunc(list, func(a, b Upgrade) int {
-		return cmp.Or(compareVersions(a.From, b.From), compareVersions(a.To, b.To))
-	})
-	return list
-}
-
-// compareVersions orders versions that were parsed before.
-func compareVersions(a, b string) int {
-	left, leftErr := semver.Parse(a)
-	right, rightErr := semver.Parse(b)
-	if leftErr != nil || rightErr != nil {
-		return strings.Compare(a, b)
-	}
-	return left.Compare(right)
 }

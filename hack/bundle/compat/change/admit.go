@@ -13,8 +13,8 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// Admit says whether a cluster with this definition could hold the object: it is of a served version, has no field
-// that the API server would drop, fits the schema and breaks no rule. The error says why not.
+// Admit returns an error if a cluster with this CRD would not accept the object as it is: if its version is not served, if
+// it has a field that the API server would drop, or if it violates the schema or a rule.
 func Admit(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, object *unstructured.Unstructured) error {
 	name := object.GroupVersionKind().Version
 	version := version(crd, name)

@@ -1,9 +1,3 @@
-// Package replay does to sample objects what OLM v0 does to the objects of a cluster before it replaces a definition
-// (CRD), so that an upgrade that OLM would stop is found before it is released. It is pure: definitions and objects in,
-// errors out. What a change of a definition means beyond OLM's two checks lives in package change.
-//
-// The checks are those of OLM v0.46, pkg/controller/operators/catalog: validateV1CRDCompatibility and, for stored
-// versions, pkg/lib/crd.SafeStorageVersionUpgrade. OLM looks at schemas alone: it evaluates no CEL rule.
 package change
 
 import (
@@ -17,9 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ReplayObjects validates objects, which the older definition accepted, against the newer one in every version that both
-// serve. The API server hands OLM the objects through the older definition, so they carry its defaults and not the
-// newer one's. Each error names an object, the version and the field.
+// ReplayObjects validates objects that the older CRD accepted against the newer CRD, in every version that both serve. It
+// does what OLM v0.46 does before it replaces a CRD (validateV1CRDCompatibility in pkg/controller/operators/catalog),
+// which evaluates no CEL rules. OLM reads the objects through the older CRD, so they have its defaults and not those of the
+// newer one. Each error names an object, the version and the field.
 func ReplayObjects(older, newer *apiextensionsv1.CustomResourceDefinition, objects []*unstructured.Unstructured) []error {
 	var errs []error
 	for _, next := range newer.Spec.Versions {
@@ -40,8 +35,8 @@ func ReplayObjects(older, newer *apiextensionsv1.CustomResourceDefinition, objec
 	return errs
 }
 
-// ReplayStoredVersions returns an error for each version that a cluster's definition lists in status.storedVersions and that
-// the newer definition does not have.
+// ReplayStoredVersions returns an error for each version in status.storedVersions of a cluster's CRD that the newer CRD does
+// not have. OLM v0.46 checks this in SafeStorageVersionUpgrade of pkg/lib/crd.
 func ReplayStoredVersions(newer *apiextensionsv1.CustomResourceDefinition, stored []string) []error {
 	var errs []error
 	for _, name := range stored {
@@ -52,8 +47,8 @@ func ReplayStoredVersions(newer *apiextensionsv1.CustomResourceDefinition, store
 	return errs
 }
 
-// served returns the object as the API server serves it in a version of its definition: with the version's defaults,
-// and, as conversion only changes the version's name, otherwise as it is stored.
+// served returns the object as the API server serves it in a version of its CRD: with the version's defaults. There is no
+// conversion other than the name of the version.
 func served(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	structural, err := structural(version)
 	if err != nil {
@@ -65,7 +60,7 @@ func served(crd *apiextensionsv1.CustomResourceDefinition, version *apiextension
 	return served, nil
 }
 
-// validate validates the object as OLM does, and the API server too before it evaluates rules.
+// validate validates the object as OLM does, and as the API server does before it evaluates rules.
 func validate(version *apiextensionsv1.CustomResourceDefinitionVersion, object *unstructured.Unstructured) error {
 	internal, err := convert(version)
 	if err != nil {
@@ -82,7 +77,7 @@ func validate(version *apiextensionsv1.CustomResourceDefinitionVersion, object *
 	return nil
 }
 
-// structural returns the schema of a version in the form that defaulting, pruning and rules work with.
+// structural returns the schema of a version in the form that defaulting, pruning and rules need.
 func structural(version *apiextensionsv1.CustomResourceDefinitionVersion) (*structuralschema.Structural, error) {
 	internal, err := convert(version)
 	if err != nil {

@@ -43,7 +43,7 @@ func editSpec(c *crd, change func(*apiextensionsv1.JSONSchemaProps)) {
 	properties["spec"] = s
 }
 
-func TestObjectsAreValidatedAsOLMDoes(t *testing.T) {
+func TestReplayObjectsValidatesAsOLM(t *testing.T) {
 	raise := func(c *crd) {
 		editSpec(c, func(s *apiextensionsv1.JSONSchemaProps) {
 			size := s.Properties["size"]
@@ -65,14 +65,14 @@ func TestObjectsAreValidatedAsOLMDoes(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		older, newer func(*crd)
-		want         []string // Parts of the one error; none means that OLM goes on.
+		want         []string // Parts of the only error. None means that OLM continues.
 	}{
-		"nothing changed":                     {nil, nil, nil},
-		"a value is refused":                  {nil, raise, []string{"v1alpha1", `"stopped"`, "spec.size", "too restrictive"}},
-		"a field is required":                 {nil, withMode(false), []string{"spec.mode", "Required value"}},
-		"a default does not help stored ones": {nil, withMode(true), []string{"spec.mode", "Required value"}},
-		"the older default does":              {withMode(true), withMode(false), nil},
-		"rules are not looked at": {nil, func(c *crd) {
+		"nothing changed":                            {nil, nil, nil},
+		"a value is refused":                         {nil, raise, []string{"v1alpha1", `"stopped"`, "spec.size", "too restrictive"}},
+		"a field is required":                        {nil, withMode(false), []string{"spec.mode", "Required value"}},
+		"a default does not apply to stored objects": {nil, withMode(true), []string{"spec.mode", "Required value"}},
+		"the older default does apply":               {withMode(true), withMode(false), nil},
+		"rules are not evaluated": {nil, func(c *crd) {
 			c.Spec.Versions[0].Schema.OpenAPIV3Schema.XValidations[0].Rule = "size(self.metadata.name) > 99"
 		}, nil},
 		"not when the version is no longer served": {nil, func(c *crd) { raise(c); c.Spec.Versions[0].Served = false }, nil},
@@ -109,12 +109,12 @@ func addV1(c *crd) {
 	c.Spec.Versions = append(c.Spec.Versions, v1)
 }
 
-func TestStoredVersions(t *testing.T) {
+func TestReplayStoredVersions(t *testing.T) {
 	c := definition(t)
 	if errs := change.ReplayStoredVersions(c, []string{"v1alpha1"}); len(errs) > 0 {
 		t.Errorf("got %v", errs)
 	}
-	c.Spec.Versions[0].Served = false // Enough for OLM: it asks whether the version is there.
+	c.Spec.Versions[0].Served = false // OLM only checks that the version exists.
 	if errs := change.ReplayStoredVersions(c, []string{"v1alpha1"}); len(errs) > 0 {
 		t.Errorf("got %v", errs)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,7 @@ import (
 func compatCommand(version *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compat",
-		Short: "Compare the CRDs with those of earlier releases, and releases along the catalog's edges, as OLM would",
+		Short: "Compare the CRDs with those of earlier releases, and of releases along the edges of the catalog, as OLM does",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := checkout.Root()
@@ -31,7 +30,7 @@ func compatCommand(version *string) *cobra.Command {
 			for _, upgrade := range result.Upgrades {
 				cmd.Println(upgrade, "is compatible")
 			}
-			cmd.Println(fmt.Sprintf("%d upgrades and %d sample objects checked", len(result.Upgrades), result.Samples))
+			cmd.Printf("%d upgrades and %d sample objects checked\n", len(result.Upgrades), result.Samples)
 			return nil
 		},
 	}
