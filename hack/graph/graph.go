@@ -1,7 +1,5 @@
-// Package graph is the upgrade graph of a rendered catalog, and how each generation of OLM walks it: the releases,
-// the channels, and from an installed release the one that OLM would install next.
-//
-// It is pure, and it judges nothing: what a good graph is, is settled in the package lint.
+// Package graph is the upgrade graph of a rendered catalog: its releases and channels, how both generations of OLM
+// upgrade along it, and the rules that it must not break. It is pure: a catalog in, a graph and violations out.
 package graph
 
 import (
@@ -10,49 +8,54 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// Graph is the upgrade graph of one package.
+// Graph is the upgrade graph of a package.
 type Graph struct {
-	// Package is the name of the package, DefaultChannel what a Subscription without a channel follows.
-	Package, DefaultChannel string
-	// Deprecated is the message of the package's deprecation, empty when there is none.
+	// Package is the name of the package.
+	Package string
+	// DefaultChannel is the channel of a Subscription that names none.
+	DefaultChannel string
+	// Deprecated is the message of the package's deprecation, empty if it is not deprecated.
 	Deprecated string
-	// Channels are in the order of their names.
+	// Channels are sorted by name.
 	Channels []*Channel
 	// Releases are the bundles of the package, lowest version first.
 	Releases []*Release
-	// Barriers are declared in the catalog, lowest version first. See BarrierSchema.
+	// Barriers are those that the catalog declares, lowest version first. See BarrierSchema.
 	Barriers []*Barrier
 }
 
 // Release is a bundle of the package.
 type Release struct {
-	// Name is that of the bundle and its ClusterServiceVersion.
+	// Name is the name of the bundle and of its ClusterServiceVersion.
 	Name string
-	// Version is that of the bundle's olm.package property.
+	// Version is the version in the bundle's olm.package property.
 	Version semver.Version
-	// Deprecated is the message of its deprecation in olm.deprecations, empty when there is none.
+	// Deprecated is the message in olm.deprecations, empty if it is not deprecated.
 	Deprecated string
-	// Refused says that the bundle has the property olm.deprecated, so that OLM v0 installs it for nobody.
+	// Refused says that the bundle has the property olm.deprecated. OLM v0 refuses to install it.
 	Refused bool
-	// Barrier is set on a barrier release.
+	// Barrier is set if the release is a barrier.
 	Barrier *Barrier
 }
 
-// Barrier is a release that nobody may pass over: whoever has an older one installs it before any newer one.
+// Barrier is a release that no upgrade may skip: it must be installed before any newer release.
 type Barrier struct {
-	// Name is the barrier release's, Reason is what it does that a newer one relies on.
-	Name   string `json:"name"`
+	// Name is the name of the release.
+	Name string `json:"name"`
+	// Reason says what the release does that newer ones rely on.
 	Reason string `json:"reason"`
-	// Release is nil when the catalog has no bundle of that name.
+	// Release is nil if the catalog has no bundle of that name.
 	Release *Release `json:"-"`
 }
 
 // Channel is a channel with its entries, in the order of the catalog.
 type Channel struct {
 	Name string
-	// Deprecated is the message of the channel's deprecation, empty when there is none.
+	// Deprecated is the message of the channel's deprecation, empty if it is not deprecated.
 	Deprecated string
 	Entries    []*Entry
+
+	graph *Graph
 }
 
 // Entry is a release in a channel, with the edges that lead to it.
@@ -63,21 +66,22 @@ type Entry struct {
 	SkipRange Range
 }
 
-// Kind is the kind of an edge, by the field of the entry that makes it.
+// Kind is the kind of an edge: the field of the entry that defines it.
 type Kind string
 
-// The kinds of edges, the plainest first: an entry that reaches a release in two ways has an edge of the first kind.
+// The kinds of edges, in order of precedence for an entry that has several edges from the same release.
 const (
 	Replaces  Kind = "replaces"
 	Skips     Kind = "skips"
 	SkipRange Kind = "skipRange"
 )
 
-// Edge is how the entry can be installed over a release; "" when it cannot be.
+// Edge returns the kind of the edge from an installed release to the entry, or "" if there is none. An entry may have an
+// edge from itself.
 //
-// The two generations of OLM agree on this: in v0 ReplacesPredicate (which looks at skips as well) or
-// SkipRangeIncludesPredicate (operator-lifecycle-manager v0.46.0, resolver/cache/predicates.go), in v1 legacySuccessor
-// (operator-controller, catalogmetadata/filter/successors.go). An entry may so have an edge to itself.
+// Both generations of OLM agree on this. In v0 it is ReplacesPredicate, which also looks at skips, or
+// SkipRangeIncludesPredicate (operator-lifecycle-manager v0.46.0, resolver/cache/predicates.go). In v1 it is
+// legacySuccessor (operator-controller, catalogmetadata/filter/successors.go).
 func (e *Entry) Edge(installed *Release) Kind {
 	switch {
 	case e.Replaces == installed.Name:
@@ -91,7 +95,7 @@ func (e *Entry) Edge(installed *Release) Kind {
 	}
 }
 
-// Entry is the channel's entry for a release, nil when it has none.
+// Entry returns the entry of a release, or nil if the channel does not have it.
 func (c *Channel) Entry(name string) *Entry {
 	for _, entry := range c.Entries {
 		if entry.Name == name {
@@ -101,12 +105,12 @@ func (c *Channel) Entry(name string) *Entry {
 	return nil
 }
 
-// Highest is the entry with the highest version.
+// Highest returns the entry with the highest version.
 func (c *Channel) Highest() *Entry {
 	return slices.MaxFunc(c.Entries, func(a, b *Entry) int { return a.Version.Compare(b.Version) })
 }
 
-// Release is the one of that name, nil when the catalog has none.
+// Release returns the release of that name, or nil if the catalog does not have it.
 func (g *Graph) Release(name string) *Release {
 	for _, release := range g.Releases {
 		if release.Name == name {

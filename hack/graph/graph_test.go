@@ -53,7 +53,7 @@ func names(entries []*graph.Entry) []string {
 	return got
 }
 
-func TestTheChainGoesOnBehindWhatIsSkipped(t *testing.T) {
+func TestChainContinuesBehindSkippedEntries(t *testing.T) {
 	_, c := channel(t, "{name: p.v0.1.0}, {name: p.v0.2.0, replaces: p.v0.1.0}, {name: p.v0.3.0, replaces: p.v0.2.0, skips: [p.v0.2.0]}")
 	chain, err := c.Chain()
 	if diff := cmp.Diff([]string{"p.v0.3.0", "p.v0.1.0"}, names(chain)); diff != "" || err != nil {
@@ -61,7 +61,7 @@ func TestTheChainGoesOnBehindWhatIsSkipped(t *testing.T) {
 	}
 }
 
-func TestTheNearestToTheHeadWinsInV0AndTheHighestThatIsNotDeprecatedInV1(t *testing.T) {
+func TestV0PrefersTheHeadAndV1TheHighestThatIsNotDeprecated(t *testing.T) {
 	g, c := channel(t, "{name: p.v0.1.0}, {name: p.v0.3.0, replaces: p.v0.1.0, skipRange: '>=0.1.0 <0.3.0'}, {name: p.v0.4.0, skips: [p.v0.1.0], replaces: p.v0.2.0}, {name: p.v0.2.0, replaces: p.v0.3.0}")
 	v0, err := c.V0()
 	if err != nil {
@@ -91,11 +91,11 @@ func TestTheNearestToTheHeadWinsInV0AndTheHighestThatIsNotDeprecatedInV1(t *test
 	}
 }
 
-func TestWithoutOneHeadThereIsNoChain(t *testing.T) {
+func TestChainNeedsOneHead(t *testing.T) {
 	for what, entries := range map[string]string{
 		"2 heads (p.v0.1.0, p.v0.2.0)": "{name: p.v0.1.0}, {name: p.v0.2.0}",
 		"0 heads ()":                   "{name: p.v0.1.0, replaces: p.v0.2.0}, {name: p.v0.2.0, replaces: p.v0.1.0}",
-		"come back to p.v0.1.0":        "{name: p.v0.1.0, replaces: p.v0.2.0}, {name: p.v0.2.0, replaces: p.v0.1.0}, {name: p.v0.3.0, replaces: p.v0.1.0}",
+		"lead back to p.v0.1.0":        "{name: p.v0.1.0, replaces: p.v0.2.0}, {name: p.v0.2.0, replaces: p.v0.1.0}, {name: p.v0.3.0, replaces: p.v0.1.0}",
 	} {
 		_, c := channel(t, entries)
 		if _, err := c.V0(); !errors.Is(err, graph.ErrNoChain) || !strings.Contains(err.Error(), what) {
@@ -104,7 +104,7 @@ func TestWithoutOneHeadThereIsNoChain(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsNamedAllAtOnce(t *testing.T) {
+func TestReadNamesAllErrors(t *testing.T) {
 	_, err := read(t, `
 {schema: olm.channel, package: p, name: c, entries: [{name: p.v9.0.0}]}
 ---

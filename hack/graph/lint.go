@@ -1,13 +1,3 @@
-// Package lint judges an upgrade graph: whether whoever has any release of it installed gets to the newest one, under
-// both generations of OLM, and whether an entry says something that OLM takes otherwise than it was meant. It finds
-// every violation, not only the first, and says of each how to mend it.
-//
-// It is pure: a graph goes in, violations come out. How OLM walks a graph is settled in the package graph.
-//
-// Whether an entry can be installed by startingCSV is no rule of its own. With a startingCSV and nothing installed,
-// OLM v0.46 filters the catalog by that name before it orders the channel (getSubscriptionVariables in resolver.go),
-// so an entry that another one skips can be installed all the same. What cannot be are a bundle with the property
-// olm.deprecated and an entry that replaces or skips itself: OLMProperty and RuleBackwards name those.
 package graph
 
 import (
@@ -16,55 +6,58 @@ import (
 	"strings"
 )
 
-// Rule names what a graph must not do.
+// Rule names a rule that a graph must not break. A catalog that breaks one is not served.
 type Rule string
 
-// The rules. A violation of any is a reason not to serve the catalog.
+// There is no rule about startingCSV. With a startingCSV and nothing installed, OLM v0.46 filters the catalog by that name
+// before it orders the channel (getSubscriptionVariables in resolver.go), so it can install an entry that another one
+// skips. It cannot install bundles with the property olm.deprecated and entries that replace or skip themselves, which
+// RuleOLMProperty and RuleBackwards report.
 const (
-	// RuleTwoHeads: more than one entry is neither replaced nor skipped. OLM v0 then resolves nothing in the channel.
+	// RuleTwoHeads: several entries are neither replaced nor skipped, so OLM v0 resolves nothing in the channel.
 	RuleTwoHeads Rule = "two-heads"
-	// RuleV0DeadEnd: OLM v0 does not get from the entry to the channel's head.
+	// RuleV0DeadEnd: OLM v0 does not reach the channel's head from the entry.
 	RuleV0DeadEnd Rule = "v0-dead-end"
-	// RuleV1DeadEnd: OLM v1 does not get from the entry to the channel's highest version.
+	// RuleV1DeadEnd: OLM v1 does not reach the channel's highest version from the entry.
 	RuleV1DeadEnd Rule = "v1-dead-end"
-	// RuleSwitch: who comes from another channel with a release that this one lacks does not get to the head.
+	// RuleSwitch: OLM does not reach the channel's head from a release that only another channel has.
 	RuleSwitch Rule = "switch"
 	// RuleBackwards: an edge leads to the same version or a lower one.
 	RuleBackwards Rule = "backwards"
-	// RuleOverlap: an entry both replaces and skips a release. It takes the release, and what is reached through it, off
-	// the chain that OLM v0 chooses from.
+	// RuleOverlap: an entry both replaces and skips a release. That removes the release, and what is reached through it,
+	// from the chain of OLM v0.
 	RuleOverlap Rule = "replaces-and-skips"
 	// RuleUnknownName: replaces, skips or the list of barriers names no bundle of the catalog.
 	RuleUnknownName Rule = "unknown-name"
-	// RuleUnreadable: OLM cannot read the skipRange and ignores it.
-	RuleUnreadable Rule = "skiprange-unreadable"
-	// RuleSelfRange: the skipRange holds the entry's own version, so that OLM v0 upgrades it to itself.
+	// RuleInvalidRange: OLM cannot parse the skipRange and ignores it.
+	RuleInvalidRange Rule = "skiprange-unreadable"
+	// RuleSelfRange: the skipRange holds the entry's own version, so OLM v0 upgrades the entry to itself.
 	RuleSelfRange Rule = "skiprange-self"
 	// RuleUnbounded: the skipRange has no lower end, or holds versions above the entry's own.
 	RuleUnbounded Rule = "skiprange-unbounded"
-	// RulePrunes: an entry has a skipRange and replaces nothing though there are older ones. A skipRange is no link of the
-	// chain, so that it ends there.
+	// RulePrunes: an entry with a skipRange replaces nothing although there are older entries. A skipRange is no link of
+	// the chain, so the chain ends there.
 	RulePrunes Rule = "skiprange-prunes"
-	// RuleNoSuccessor: what is deprecated has nothing to move to.
+	// RuleNoSuccessor: something is deprecated and has no successor.
 	RuleNoSuccessor Rule = "deprecated-without-successor"
-	// RuleOLMProperty: a bundle has the property olm.deprecated, for which OLM v0 refuses to install it.
+	// RuleOLMProperty: a bundle has the property olm.deprecated, so OLM v0 refuses to install it.
 	RuleOLMProperty Rule = "deprecated-property"
-	// RulePassesBarrier: an edge leads from below a barrier release to above it.
+	// RulePassesBarrier: an edge leads from below a barrier to above it.
 	RulePassesBarrier Rule = "barrier"
 	// RuleWrongName: a release is not called <package>.v<version>.
 	RuleWrongName Rule = "name-version"
 )
 
-// Violation is one thing that is wrong with a graph.
+// Violation is a place where a graph breaks a rule.
 type Violation struct {
 	Rule Rule
-	// Channel and Entry say where; both are empty for what concerns the whole package.
+	// Channel and Entry say where. They are empty if the violation concerns the whole package.
 	Channel, Entry string
-	// Wrong says what is wrong, Mend what to write instead.
-	Wrong, Mend string
+	// Problem says what is wrong, Fix what to write instead.
+	Problem, Fix string
 }
 
-// String is the violation in one line.
+// String returns the violation in one line.
 func (v Violation) String() string {
 	var where []string
 	if v.Channel != "" {
@@ -76,18 +69,17 @@ func (v Violation) String() string {
 	if len(where) == 0 {
 		where = []string{"package"}
 	}
-	return fmt.Sprintf("%s: %s [%s]; %s", strings.Join(where, ", "), v.Wrong, v.Rule, v.Mend)
+	return fmt.Sprintf("%s: %s [%s]; %s", strings.Join(where, ", "), v.Problem, v.Rule, v.Fix)
 }
 
-// Lint returns all violations, by channel and then by rule in the order of its checks; none for a good graph.
-func Lint(g *Graph) []Violation {
-	found := releases(g)
+// Lint returns all violations, by channel and in the order of the checks.
+func (g *Graph) Lint() []Violation {
+	found := g.lintReleases()
 	for _, c := range g.Channels {
-		in := channel{Channel: c, graph: g}
-		for _, check := range []func(channel) []Violation{
-			heads, names, backwards, overlaps, ranges, barriers, deadEnds, switches, successors,
+		for _, check := range []func() []Violation{
+			c.lintHeads, c.lintNames, c.lintBackwards, c.lintOverlaps, c.lintRanges, c.lintBarriers, c.lintDeadEnds, c.lintSwitches, c.lintSuccessors,
 		} {
-			for _, v := range check(in) {
+			for _, v := range check() {
 				v.Channel = c.Name
 				found = append(found, v)
 			}
@@ -96,14 +88,39 @@ func Lint(g *Graph) []Violation {
 	return found
 }
 
-// channel is a channel in its graph.
-type channel struct {
-	*Channel
-	graph *Graph
+// lintReleases makes the checks that need no channel.
+func (g *Graph) lintReleases() []Violation {
+	var found []Violation
+	for _, release := range g.Releases {
+		if want := g.Package + ".v" + release.Version.String(); release.Name != want {
+			found = append(found, Violation{
+				Rule: RuleWrongName, Entry: release.Name,
+				Problem: fmt.Sprintf("its version is %s", release.Version),
+				Fix:     fmt.Sprintf("call it %s, or correct the version in its olm.package property", want),
+			})
+		}
+		if release.Refused {
+			found = append(found, Violation{
+				Rule: RuleOLMProperty, Entry: release.Name,
+				Problem: "its bundle has the property olm.deprecated, so OLM v0 refuses to install it",
+				Fix:     "remove the property, and deprecate it in olm.deprecations",
+			})
+		}
+	}
+	for _, barrier := range g.Barriers {
+		if barrier.Release == nil {
+			found = append(found, Violation{
+				Rule: RuleUnknownName, Entry: barrier.Name,
+				Problem: BarrierSchema + " names it, but there is no bundle of that name",
+				Fix:     "name a release of the catalog",
+			})
+		}
+	}
+	return found
 }
 
-// goal is where an edge from a release should lead: to the highest entry, or to the first barrier on the way there.
-func (c channel) goal(from *Release) *Entry {
+// goal returns the entry that an edge from a release should lead to: the highest, or the first barrier before it.
+func (c *Channel) goal(from *Release) *Entry {
 	for _, barrier := range c.graph.Barriers {
 		if barrier.Release == nil || !barrier.Release.Version.GT(from.Version) {
 			continue
@@ -115,49 +132,18 @@ func (c channel) goal(from *Release) *Entry {
 	return c.Highest()
 }
 
-// addEdge says how to make an edge from a release on which OLM stays.
-func (c channel) addEdge(from *Release) string {
+// addEdge says how to add an edge from a release that has no upgrade.
+func (c *Channel) addEdge(from *Release) string {
 	goal := c.goal(from)
 	skipped := slices.ContainsFunc(c.Entries, func(e *Entry) bool { return slices.Contains(e.Skips, goal.Name) })
 	switch {
 	case goal.Name == from.Name:
-		return "take away the edges that lead back from it"
+		return "remove the edges that lead back from it"
 	case skipped:
-		return fmt.Sprintf("take %s out of the skips of every other entry", goal.Name)
+		return fmt.Sprintf("remove %s from the skips of every other entry", goal.Name)
 	case goal.Edge(from) != "":
 		return fmt.Sprintf("there is an edge, so let OLM install %s: it must be neither refused nor deprecated", goal.Name)
 	default:
 		return fmt.Sprintf("add %s to the skips of %s", from.Name, goal.Name)
 	}
-}
-
-// releases are the checks that need no channel.
-func releases(g *Graph) []Violation {
-	var found []Violation
-	for _, release := range g.Releases {
-		if want := g.Package + ".v" + release.Version.String(); release.Name != want {
-			found = append(found, Violation{
-				Rule: RuleWrongName, Entry: release.Name,
-				Wrong: fmt.Sprintf("its version is %s", release.Version),
-				Mend:  fmt.Sprintf("call it %s, or mend the version in its olm.package property", want),
-			})
-		}
-		if release.Refused {
-			found = append(found, Violation{
-				Rule: RuleOLMProperty, Entry: release.Name,
-				Wrong: "its bundle has the property olm.deprecated, so OLM v0 refuses to install it",
-				Mend:  "take the property away, and deprecate it in olm.deprecations",
-			})
-		}
-	}
-	for _, barrier := range g.Barriers {
-		if barrier.Release == nil {
-			found = append(found, Violation{
-				Rule: RuleUnknownName, Entry: barrier.Name,
-				Wrong: BarrierSchema + " names it, but there is no bundle of that name",
-				Mend:  "name a release of the catalog",
-			})
-		}
-	}
-	return found
 }

@@ -20,8 +20,8 @@ var (
 	graphs    = flag.Uint64("graph.count", 5000, "how many random graphs to lint, each with the next seed")
 )
 
-// node is an entry as the brute force sees it: releases are numbers, version 0.n.0 is n, and a skipRange is the
-// numbers from low up to but not including high.
+// node is an entry for the brute force. Release n has the version 0.n.0. A skipRange holds the releases from low up to but
+// not including high.
 type node struct {
 	release, replaces int
 	skips             []int
@@ -33,7 +33,7 @@ type world struct {
 	deprecated, refused map[int]bool
 }
 
-// random is a small world: at most 6 releases and two channels, with edges that mostly lead upwards.
+// random returns a world of at most 6 releases and two channels, with edges that mostly lead upwards.
 func random(seed uint64) world {
 	r := rand.New(rand.NewPCG(seed, 0))
 	w := world{deprecated: map[int]bool{}, refused: map[int]bool{}}
@@ -121,8 +121,8 @@ func (e node) from(release int) bool {
 	return e.replaces == release || slices.Contains(e.skips, release) || e.low <= release && release < e.high
 }
 
-// nextV0 is, for every release, what OLM v0 installs over it (0 for nothing), and the head; false when the channel
-// cannot be resolved. An entry's place is how many replaces the head is above it.
+// nextV0 returns the upgrade of every release by OLM v0 (0 for none), and the head. It returns false if the channel cannot
+// be resolved. The place of an entry is the number of replaces from the head to it.
 func (w world) nextV0(channel []node) (next map[int]int, head int, ok bool) {
 	place, named := map[int]int{}, map[int]bool{}
 	for _, e := range channel {
@@ -168,7 +168,7 @@ func (w world) nextV0(channel []node) (next map[int]int, head int, ok bool) {
 	return next, head, head != 0
 }
 
-// nextV1 is, for every release, what OLM v1 installs over it.
+// nextV1 returns the upgrade of every release by OLM v1.
 func (w world) nextV1(channel []node) map[int]int {
 	score := func(release int) int {
 		if w.deprecated[release] {
@@ -190,7 +190,7 @@ func (w world) nextV1(channel []node) map[int]int {
 	return next
 }
 
-// arrives takes as many steps as there can be.
+// arrives reports whether upgrades from a release reach the goal.
 func arrives(next map[int]int, from, goal int) bool {
 	for range 2*len(next) + 2 {
 		if from == goal {
@@ -201,12 +201,12 @@ func arrives(next map[int]int, from, goal int) bool {
 	return false
 }
 
-// verdict is what the brute force finds: who is stuck in which channel under which OLM. A channel in which OLM v0
+// verdict returns what the brute force finds: the releases that are stuck, by channel and OLM. A channel in which OLM v0
 // resolves nothing is "unresolved".
 func (w world) verdict() []string {
 	found := []string{}
 	for i, channel := range w.channels {
-		highest := channel[len(channel)-1].release // They are made in order.
+		highest := channel[len(channel)-1].release // They are created in order.
 		next, head, resolved := w.nextV0(channel)
 		if !resolved {
 			found = append(found, fmt.Sprintf("c%d unresolved", i))
@@ -236,7 +236,7 @@ func (w world) verdict() []string {
 	return found
 }
 
-// linted is what the lint says about the same.
+// linted returns what the lint says about the same.
 func linted(found []graph.Violation) []string {
 	got := []string{}
 	unresolved := map[string]bool{}
@@ -255,13 +255,13 @@ func linted(found []graph.Violation) []string {
 	return got
 }
 
-func TestOnRandomGraphsTheVerdictIsThatOfABruteForceWalk(t *testing.T) {
+func TestLintAgreesWithBruteForceOnRandomGraphs(t *testing.T) {
 	stuck, fine := 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*graphs; seed++ {
 		w := random(seed)
 		want := w.verdict()
 		got := linted(violations(t, w.catalog()))
-		// An edge may lead backwards in a channel that OLM v0 resolves all the same.
+		// OLM v0 may resolve a channel although an edge leads backwards.
 		got = slices.DeleteFunc(got, func(s string) bool { return strings.HasSuffix(s, "unresolved") && !slices.Contains(want, s) })
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("-brute force +lint, with -graph.seed=%d -graph.count=1:\n%s\n%+v", seed, diff, w)
@@ -272,8 +272,8 @@ func TestOnRandomGraphsTheVerdictIsThatOfABruteForceWalk(t *testing.T) {
 			fine++
 		}
 	}
-	t.Logf("seeds %d to %d: %d graphs with somebody stuck, %d without", *firstSeed, *firstSeed+*graphs-1, stuck, fine)
+	t.Logf("seeds %d to %d: %d graphs with a stuck release, %d without", *firstSeed, *firstSeed+*graphs-1, stuck, fine)
 	if *graphs >= 1000 && (stuck < 100 || fine < 100) {
-		t.Errorf("the random graphs are too much alike: %d with somebody stuck, %d without", stuck, fine)
+		t.Errorf("the random graphs are too similar: %d with a stuck release, %d without", stuck, fine)
 	}
 }

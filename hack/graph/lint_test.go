@@ -17,7 +17,7 @@ import (
 
 const image = "quay.io/p@sha256:1111111111111111111111111111111111111111111111111111111111111111"
 
-// fixture reads a graph of the package p. A bundle that no document describes is as its entry's name says.
+// fixture reads a catalog of the package p. It adds a bundle for every entry without one.
 func fixture(t *testing.T, name string) declcfg.DeclarativeConfig {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
@@ -54,10 +54,10 @@ func violations(t *testing.T, config declcfg.DeclarativeConfig) []graph.Violatio
 	if err != nil {
 		t.Fatal(err)
 	}
-	return graph.Lint(g)
+	return g.Lint()
 }
 
-func TestEveryRuleIsFoundAndNothingElse(t *testing.T) {
+func TestLintFindsEachRule(t *testing.T) {
 	for name, want := range map[string][]string{
 		"good":                    nil,
 		"two-heads":               {"candidate p.v0.2.0 two-heads"},
@@ -89,8 +89,8 @@ func TestEveryRuleIsFoundAndNothingElse(t *testing.T) {
 			var got []string
 			for _, v := range violations(t, fixture(t, name)) {
 				got = append(got, fmt.Sprintf("%s %s %s", v.Channel, v.Entry, v.Rule))
-				if v.Wrong == "" || v.Mend == "" {
-					t.Errorf("%s does not say what is wrong and how to mend it", v)
+				if v.Problem == "" || v.Fix == "" {
+					t.Errorf("%s lacks the problem or the fix", v)
 				}
 				t.Log(v)
 			}
@@ -101,8 +101,8 @@ func TestEveryRuleIsFoundAndNothingElse(t *testing.T) {
 	}
 }
 
-// What the library lets pass is why there is a lint.
-func TestTheLibraryFindsNothingWrongWithDeadEnds(t *testing.T) {
+// These are the reasons for the lint.
+func TestLibraryAcceptsDeadEnds(t *testing.T) {
 	for _, name := range []string{
 		"dead-end-overlap", "dead-end-skipped-bridge", "v1-dead-end", "switch", "barrier", "skiprange-self",
 		"skiprange-no-upper-end", "skiprange-no-lower-end", "skiprange-prunes", "unknown-name", "name-version",
@@ -113,10 +113,10 @@ func TestTheLibraryFindsNothingWrongWithDeadEnds(t *testing.T) {
 	}
 }
 
-// A mend is good if one who does as it says has mended it.
-func TestTheMendMends(t *testing.T) {
+// Applying the fix removes the violation.
+func TestFixRemovesTheViolation(t *testing.T) {
 	for name, test := range map[string]struct {
-		mend  string
+		fix   string
 		apply func(config *declcfg.DeclarativeConfig)
 	}{
 		"two-heads": {"add p.v0.2.0 to the skips of p.v0.3.0", func(c *declcfg.DeclarativeConfig) {
@@ -134,24 +134,24 @@ func TestTheMendMends(t *testing.T) {
 		"skiprange-self": {"end it with <0.2.0", func(c *declcfg.DeclarativeConfig) {
 			c.Channels[0].Entries[1].SkipRange = ">=0.1.0 <0.2.0"
 		}},
-		"replaces-and-skips": {"take p.v0.1.0 out of its skips", func(c *declcfg.DeclarativeConfig) {
+		"replaces-and-skips": {"remove p.v0.1.0 from its skips", func(c *declcfg.DeclarativeConfig) {
 			c.Channels[0].Entries[1].Skips = nil
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := fixture(t, name)
-			if before := violations(t, config); len(before) != 1 || before[0].Mend != test.mend {
-				t.Fatalf("got %v, want the one mend %q", before, test.mend)
+			if before := violations(t, config); len(before) != 1 || before[0].Fix != test.fix {
+				t.Fatalf("got %v, want only the fix %q", before, test.fix)
 			}
 			test.apply(&config)
 			if after := violations(t, config); len(after) > 0 {
-				t.Errorf("mended as told, and still: %v", after)
+				t.Errorf("after the fix: %v", after)
 			}
 		})
 	}
 }
 
-func TestAViolationNamesChannelEntryRuleAndMend(t *testing.T) {
+func TestViolationNamesChannelEntryRuleAndFix(t *testing.T) {
 	got := violations(t, fixture(t, "dead-end-skipped-bridge"))[0].String()
 	for _, want := range []string{"channel candidate", "entry p.v0.2.0", "[v0-dead-end]", "p.v0.4.0", "add p.v0.2.0 to the skips"} {
 		if !strings.Contains(got, want) {
@@ -160,13 +160,13 @@ func TestAViolationNamesChannelEntryRuleAndMend(t *testing.T) {
 	}
 }
 
-func TestNobodyIsSentOverABarrier(t *testing.T) {
+func TestFixLeadsToTheBarrier(t *testing.T) {
 	config := fixture(t, "barrier")
 	config.Channels[0].Entries[1].Replaces = "" // The only edge to the barrier.
 	config.Channels[0].Entries[2].SkipRange = ""
 	for _, v := range violations(t, config) {
-		if v.Entry == "p.v0.1.0" && !strings.Contains(v.Mend, "to the skips of p.v0.2.0") {
-			t.Errorf("%s: it should lead to the barrier", v)
+		if v.Entry == "p.v0.1.0" && !strings.Contains(v.Fix, "to the skips of p.v0.2.0") {
+			t.Errorf("%s: the fix should lead to the barrier", v)
 		}
 	}
 }

@@ -10,39 +10,39 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// Range is a skipRange: versions that an entry can be installed over. The zero value holds none.
+// Range is a skipRange: the versions from which an entry has an edge. The zero value holds none.
 type Range struct {
 	text  string
 	holds semver.Range
 }
 
-// ParseRange reads a skipRange with the library that both generations of OLM read it with. OLM ignores one that it
-// cannot read; here that is an error.
+// ParseRange parses a skipRange with the library that both generations of OLM use. An invalid range, which OLM ignores,
+// is an error here.
 func ParseRange(text string) (Range, error) {
 	if text == "" {
 		return Range{}, nil
 	}
 	holds, err := semver.ParseRange(text)
 	if err != nil {
-		return Range{text: text}, fmt.Errorf("read the skipRange %q: %w", text, err)
+		return Range{text: text}, fmt.Errorf("parse the skipRange %q: %w", text, err)
 	}
 	return Range{text: text, holds: holds}, nil
 }
 
-// String is the range as it was written.
+// String returns the range as it was written.
 func (r Range) String() string { return r.text }
 
-// Readable says that there is no range, or one that OLM can read.
-func (r Range) Readable() bool { return r.text == "" || r.holds != nil }
+// Valid reports whether OLM can parse the range. An empty range is valid.
+func (r Range) Valid() bool { return r.text == "" || r.holds != nil }
 
-// Holds says whether the version is in the range.
+// Holds reports whether the version is in the range.
 func (r Range) Holds(version semver.Version) bool { return r.holds != nil && r.holds(version) }
 
-// HasLowerEnd says that there is a version below all that it holds.
+// HasLowerEnd reports whether some version is below all versions in the range.
 func (r Range) HasLowerEnd() bool { return !r.Holds(lowest) }
 
-// HoldsAbove says whether the range holds any version greater than the given one, released or not. A range is a union
-// of intervals between the versions in its text, so the first version of each interval stands for all of it.
+// HoldsAbove reports whether the range holds any version greater than the given one, released or not. A range is a union
+// of intervals between the versions in its text, so it is enough to try the first version of each interval.
 func (r Range) HoldsAbove(version semver.Version) bool {
 	probes := []semver.Version{after(version)}
 	for _, end := range ends(r.text) {
@@ -52,13 +52,13 @@ func (r Range) HoldsAbove(version semver.Version) bool {
 }
 
 var (
-	// lowest is below every other version: of 0.0.0, the prerelease that is below all others.
+	// lowest is the lowest version: the lowest prerelease of 0.0.0.
 	lowest = semver.Version{Pre: []semver.PRVersion{{IsNum: true}}}
-	// written finds the versions in a range: with or without prerelease, with wildcards or shortened.
+	// written matches the versions in a range, also with a prerelease, with wildcards, or shortened.
 	written = regexp.MustCompile(`(\d+)(?:\.(\d+|[xX*]))?(?:\.(\d+|[xX*]))?(?:-([0-9A-Za-z.-]+))?`)
 )
 
-// after is the least version greater than the given one.
+// after returns the lowest version greater than the given one.
 func after(version semver.Version) semver.Version {
 	zero := semver.PRVersion{IsNum: true}
 	if len(version.Pre) > 0 {
@@ -67,8 +67,8 @@ func after(version semver.Version) semver.Version {
 	return semver.Version{Major: version.Major, Minor: version.Minor, Patch: version.Patch + 1, Pre: []semver.PRVersion{zero}}
 }
 
-// ends are the versions at which an interval of the range can begin or end. A wildcard stands for two: 1.x begins at
-// 1.0.0 and ends at 2.0.0.
+// ends returns the versions at which an interval of the range may begin or end. A wildcard has two: 1.x begins at 1.0.0
+// and ends at 2.0.0.
 func ends(text string) []semver.Version {
 	var found []semver.Version
 	for _, match := range written.FindAllStringSubmatch(text, -1) {

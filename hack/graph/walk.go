@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// ErrNoChain says that OLM v0 cannot put the entries of a channel in an order, and so resolves nothing at all for
-// whoever follows it.
+// ErrNoChain says that OLM v0 cannot order the entries of a channel, so it resolves no Subscription to it.
 var ErrNoChain = errors.New("OLM v0 cannot order the channel")
 
-// Heads are the entries that no entry of the channel replaces or skips.
+// Heads returns the entries that no entry of the channel replaces or skips.
 func (c *Channel) Heads() []*Entry {
 	behind := map[string]bool{}
 	for _, entry := range c.Entries {
@@ -23,9 +22,9 @@ func (c *Channel) Heads() []*Entry {
 	return slices.DeleteFunc(slices.Clone(c.Entries), func(e *Entry) bool { return behind[e.Name] })
 }
 
-// Chain is what OLM v0 chooses from, the head first: it follows replaces from the one head, and leaves out what some
-// entry skips (but goes on behind it). The error is ErrNoChain when there is not exactly one head, or a cycle behind
-// it. From sortChannel in operator-lifecycle-manager v0.46.0, pkg/controller/registry/resolver/resolver.go.
+// Chain returns the entries that OLM v0 chooses from, the head first: it follows replaces from the only head, and leaves
+// out entries that another one skips. The error is ErrNoChain if there is not exactly one head, or if replaces form a
+// cycle. See sortChannel in operator-lifecycle-manager v0.46.0, pkg/controller/registry/resolver/resolver.go.
 func (c *Channel) Chain() ([]*Entry, error) {
 	heads := c.Heads()
 	if len(heads) != 1 {
@@ -45,7 +44,7 @@ func (c *Channel) Chain() ([]*Entry, error) {
 	visited := map[*Entry]bool{}
 	for at := heads[0]; at != nil; at = c.Entry(at.Replaces) {
 		if visited[at] {
-			return nil, fmt.Errorf("%w: its replaces come back to %s", ErrNoChain, at.Name)
+			return nil, fmt.Errorf("%w: its replaces lead back to %s", ErrNoChain, at.Name)
 		}
 		visited[at] = true
 		if !skipped[at.Name] {
@@ -55,12 +54,12 @@ func (c *Channel) Chain() ([]*Entry, error) {
 	return chain, nil
 }
 
-// Step finds what is installed over a release in one upgrade; nil when nothing is, so that it stays.
+// Step returns the entry that OLM upgrades an installed release to, or nil if there is no upgrade.
 type Step func(installed *Release) *Entry
 
-// V0 is how OLM v0 goes on from a release, which need not be in the channel: to the entry of the chain nearest to the
-// head that has an edge from it. Bundles with the property olm.deprecated are prohibited to its solver (see
-// NewBundleVariableFromOperator in variable_types.go); a deprecation in olm.deprecations changes nothing.
+// V0 returns how OLM v0 upgrades a release, which need not be in the channel: to the entry of the chain nearest to the head
+// that has an edge from it. Its solver refuses bundles with the property olm.deprecated (see
+// NewBundleVariableFromOperator in variable_types.go). It ignores olm.deprecations.
 func (c *Channel) V0() (Step, error) {
 	chain, err := c.Chain()
 	if err != nil {
@@ -76,9 +75,9 @@ func (c *Channel) V0() (Step, error) {
 	}, nil
 }
 
-// V1 is how OLM v1 goes on from a release for a ClusterExtension that names the channel: no chain, but of all entries
-// with an edge from it the best one. What is installed is a candidate too, so a deprecated entry does not follow one
-// that is not. From Resolve in operator-controller, resolve/catalog.go, and SuccessorsOf.
+// V1 returns how OLM v1 upgrades a release for a ClusterExtension that names the channel: to the best of all entries with
+// an edge from it. The installed release is a candidate too, so a deprecated entry does not follow one that is not
+// deprecated. See Resolve in operator-controller, resolve/catalog.go, and SuccessorsOf.
 func (c *Channel) V1() Step {
 	return func(installed *Release) *Entry {
 		var candidates []*Entry
@@ -97,7 +96,7 @@ func (c *Channel) V1() Step {
 	}
 }
 
-// preferredByV1 orders what is deprecated last, and else the highest version first.
+// preferredByV1 sorts deprecated entries last, and higher versions first.
 func preferredByV1(a, b *Entry) int {
 	if (a.Deprecated == "") != (b.Deprecated == "") {
 		if a.Deprecated == "" {
@@ -108,8 +107,8 @@ func preferredByV1(a, b *Entry) int {
 	return b.Version.Compare(a.Version)
 }
 
-// Walk goes on from a release until it gets to the goal, nothing more is installed over it, or one is that was there
-// before. It returns where that is: the name of the last release, which is the goal's exactly if OLM gets there.
+// Walk upgrades a release step by step, until it reaches the goal, there is no upgrade, or a release comes again. It
+// returns the name of the last release, which is that of the goal if and only if OLM reaches it.
 func Walk(from, goal *Release, step Step) string {
 	visited := map[string]bool{}
 	for from.Name != goal.Name && !visited[from.Name] {

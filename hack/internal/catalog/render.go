@@ -94,7 +94,7 @@ func lintGraph(config declcfg.DeclarativeConfig) error {
 	if err != nil {
 		return err
 	}
-	violations := graph.Lint(upgrades)
+	violations := upgrades.Lint()
 	if len(violations) == 0 {
 		return nil
 	}
