@@ -18,10 +18,10 @@ const oneRelease = `{schema: olm.package, name: p, defaultChannel: c}
 {schema: olm.bundle, package: p, name: p.v0.1.0, image: i, properties: [{type: olm.package, value: {packageName: p, version: 0.1.0}}]}
 `
 
-func TestWhatIsWrittenIsFreshUntilOneOfTheFilesChanges(t *testing.T) {
+func TestCheckFindsStaleFiles(t *testing.T) {
 	root := t.TempDir()
 	written, err := catalog.Write(root, []byte(oneRelease))
-	if diff := cmp.Diff([]string{catalog.File, catalog.PageFile}, written); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{catalog.PageFile, catalog.File}, written); diff != "" || err != nil {
 		t.Fatalf("-want +got:\n%s%v", diff, err)
 	}
 	if err := catalog.Check(root, []byte(oneRelease)); err != nil {
@@ -43,7 +43,7 @@ func TestWhatIsWrittenIsFreshUntilOneOfTheFilesChanges(t *testing.T) {
 	}
 }
 
-func TestWithoutReleasesOnlyThePageIsThere(t *testing.T) {
+func TestEmptyCatalogHasOnlyThePage(t *testing.T) {
 	root := t.TempDir()
 	if _, err := catalog.Write(root, []byte(oneRelease)); err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"github.com/example/memcached-operator/hack/graph"
 )
 
-// arrows are how each kind of edge is drawn, from what is installed to what is installed over it.
+// arrows are the arrows of each kind of edge, from the installed release to its upgrade.
 var arrows = map[graph.Kind]string{graph.Replaces: "-->", graph.Skips: "-.->", graph.SkipRange: "==>"}
 
-// mermaid draws the graph: a box for each channel, its releases in the order of their versions. The library's own
-// writer (declcfg.MermaidWriter) marks neither heads nor barriers, which are what one looks for.
+// mermaid draws the graph: a box for each channel, with its releases in the order of their versions. The library's writer
+// (declcfg.MermaidWriter) does not mark heads and barriers.
 func mermaid(g *graph.Graph) string {
 	var out strings.Builder
 	out.WriteString("flowchart LR\n")
@@ -48,7 +48,7 @@ func mermaid(g *graph.Graph) string {
 	return out.String()
 }
 
-// edges draws each edge once. One from a release that the channel lacks begins in the first channel that has it.
+// edges draws each edge once. An edge from a release that the channel lacks starts in the first channel that has it.
 func edges(out *strings.Builder, g *graph.Graph, c *graph.Channel) {
 	for _, entry := range sorted(c) {
 		for _, from := range g.Releases {
@@ -60,7 +60,7 @@ func edges(out *strings.Builder, g *graph.Graph, c *graph.Channel) {
 			if c.Entry(from.Name) == nil {
 				i := slices.IndexFunc(g.Channels, func(other *graph.Channel) bool { return other.Entry(from.Name) != nil })
 				if i < 0 {
-					continue // A bundle in no channel: the library refuses such a catalog.
+					continue // No channel has the bundle. The library refuses such a catalog.
 				}
 				in = g.Channels[i]
 			}
@@ -69,7 +69,7 @@ func edges(out *strings.Builder, g *graph.Graph, c *graph.Channel) {
 	}
 }
 
-// look is the shape of an entry, and the words for what it is.
+// look returns the shape of an entry and its marks.
 func look(c *graph.Channel, entry *graph.Entry) (open, closing string, marks []string) {
 	open, closing = "[", "]"
 	if slices.Contains(c.Heads(), entry) {
@@ -84,14 +84,14 @@ func look(c *graph.Channel, entry *graph.Entry) (open, closing string, marks []s
 	return open, closing, marks
 }
 
-// sorted are the entries of a channel, lowest version first.
+// sorted returns the entries of a channel, lowest version first.
 func sorted(c *graph.Channel) []*graph.Entry {
 	entries := slices.Clone(c.Entries)
 	slices.SortStableFunc(entries, func(a, b *graph.Entry) int { return a.Version.Compare(b.Version) })
 	return entries
 }
 
-// identifier is a name that Mermaid takes, for a release in a channel or, without one, the channel.
+// identifier returns a name that Mermaid accepts, for a release in a channel or, if release is nil, for the channel.
 func identifier(c *graph.Channel, release *graph.Release) string {
 	name := "channel_" + c.Name
 	if release != nil {

@@ -1,7 +1,3 @@
-// Package picture shows the upgrade graph of a rendered catalog to people: a page in Markdown with a drawing that code
-// hosts render, the same in words, and how the graph is edited.
-//
-// It is pure: a catalog goes in, a page comes out.
 package catalog
 
 import (
@@ -20,9 +16,10 @@ var pageText string
 
 var page = template.Must(template.New("page").Parse(pageText))
 
-// Page is the page about a rendered catalog. An empty one, before the first release, has no drawing.
+// Page returns a page in Markdown about the upgrade graph of a rendered catalog: a drawing, the same in words, and how
+// people edit the graph. The page of an empty catalog has no drawing.
 func Page(catalog []byte) ([]byte, error) {
-	shown := struct {
+	content := struct {
 		*graph.Graph
 		Drawing string
 		Schema  string
@@ -32,13 +29,13 @@ func Page(catalog []byte) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the catalog to draw it: %w", err)
 		}
-		if shown.Graph, err = graph.Read(*config); err != nil {
+		if content.Graph, err = graph.Read(*config); err != nil {
 			return nil, err
 		}
-		shown.Drawing = mermaid(shown.Graph)
+		content.Drawing = mermaid(content.Graph)
 	}
 	var out bytes.Buffer
-	if err := page.Execute(&out, shown); err != nil {
+	if err := page.Execute(&out, content); err != nil {
 		return nil, fmt.Errorf("write the page about the catalog: %w", err)
 	}
 	return out.Bytes(), nil

@@ -1,47 +1,23 @@
 package catalog_test
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/example/memcached-operator/hack/internal/catalog"
+	"github.com/example/memcached-operator/hack/internal/testkit"
 )
 
-var update = flag.Bool("update", false, "write the expected drawing anew")
-
-func TestTheDrawingShowsChannelsHeadsEdgesDeprecationsAndBarriers(t *testing.T) {
-	rendered, err := os.ReadFile("testdata/catalog.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := catalog.Page(rendered)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, _, found := strings.Cut(string(page), "## How it is edited")
+func TestPageDrawsChannelsHeadsEdgesDeprecationsAndBarriers(t *testing.T) {
+	page := testkit.Must(catalog.Page([]byte(testkit.ReadFile(t, "testdata", "catalog.yaml"))))(t)
+	drawing, _, found := strings.Cut(string(page), "## How to edit it")
 	if !found {
-		t.Fatal("the page does not say how the graph is edited")
+		t.Fatal("the page does not say how to edit the graph")
 	}
-	const golden = "testdata/page.md"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Golden(t, "testdata/page.md", drawing)
 }
 
-func TestBeforeTheFirstReleaseThereIsNoDrawing(t *testing.T) {
+func TestPageOfAnEmptyCatalogHasNoDrawing(t *testing.T) {
 	page, err := catalog.Page(nil)
 	if err != nil || strings.Contains(string(page), "```mermaid") || !strings.Contains(string(page), "Nothing is released yet") {
 		t.Errorf("%v:\n%s", err, page)

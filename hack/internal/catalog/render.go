@@ -1,6 +1,6 @@
-// Package render turns the catalog's template into the file-based catalog that is served, with operator-registry's
-// own library. Bundles are read from directories, never pulled, so a catalog can be rendered before any image is
-// published.
+// Package catalog edits the catalog's template, renders it to the file-based catalog that is served, and writes that and
+// the page about its upgrade graph. It renders with the library of operator-registry. It reads bundles from directories and
+// pulls no images, so a catalog can be rendered before an image is published.
 package catalog
 
 import (
@@ -24,18 +24,18 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// Directories finds the directory that holds the content of a bundle image.
+// Directories returns the directory with the content of a bundle image.
 type Directories func(bundleImage string) (dir string, err error)
 
-// Render renders the template and validates the result, its upgrade graph included. Channels without entries are left out, as nothing could be
-// installed from them; a catalog without any is empty.
+// Render renders the template and validates the result. It leaves out channels without entries, because nothing could be
+// installed from them. A catalog without channels is empty.
 func Render(ctx context.Context, template []byte, find Directories) ([]byte, error) {
 	bundle := func(_ context.Context, image string) (*declcfg.DeclarativeConfig, error) {
 		return renderBundle(image, find)
 	}
 	config, err := new(basic.Factory).CreateTemplate(bundle).Render(ctx, bytes.NewReader(template))
 	if err != nil {
-		return nil, fmt.Errorf("render the catalog's template: %w", err)
+		return nil, fmt.Errorf("render the template of the catalog: %w", err)
 	}
 	config.Channels = slices.DeleteFunc(config.Channels, func(c declcfg.Channel) bool { return len(c.Entries) == 0 })
 	if len(config.Channels) == 0 {
@@ -43,7 +43,7 @@ func Render(ctx context.Context, template []byte, find Directories) ([]byte, err
 	}
 	for i := range config.Packages {
 		config.Packages[i].Icon = &declcfg.Icon{Data: csv.Icon(), MediaType: "image/svg+xml"}
-		config.Packages[i].Description = "Runs Memcached caches: declare a size, get ready cache servers that are kept that way."
+		config.Packages[i].Description = "Runs Memcached caches and the web applications that use them."
 	}
 	migrate, err := migrations.NewMigrations("bundle-object-to-csv-metadata")
 	if err != nil {
@@ -62,33 +62,29 @@ func Render(ctx context.Context, template []byte, find Directories) ([]byte, err
 	return out.Bytes(), nil
 }
 
-// Validate checks a rendered catalog as `opm validate` does, and its upgrade graph against the rules of the package
-// lint. The error names everything that is wrong.
-func Validate(ctx context.Context, catalog []byte) error {
+// Validate checks a rendered catalog as `opm validate` does, and lints its upgrade graph. The error names every problem.
+func Validate(catalog []byte) error {
 	config, err := declcfg.LoadReader(bytes.NewReader(catalog))
 	if err != nil {
 		return fmt.Errorf("read the catalog: %w", err)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
 	}
 	return validate(*config)
 }
 
 func validate(config declcfg.DeclarativeConfig) error {
-	wrong := []error{lintGraph(config)}
+	errs := []error{lintGraph(config)}
 	if _, err := declcfg.ConvertToModel(config); err != nil {
-		wrong = append(wrong, fmt.Errorf("the catalog is not valid: %w", err))
+		errs = append(errs, fmt.Errorf("the catalog is not valid: %w", err))
 	}
 	for _, bundle := range config.Bundles {
 		if !strings.Contains(bundle.Image, "@sha256:") {
-			wrong = append(wrong, fmt.Errorf("the catalog is not valid: bundle %s is not referred to by digest but as %s", bundle.Name, bundle.Image))
+			errs = append(errs, fmt.Errorf("the catalog is not valid: bundle %s is not referred to by digest but as %s", bundle.Name, bundle.Image))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
-// lintGraph returns an error that lists every rule that the graph breaks, and how to mend it.
+// lintGraph returns an error that lists every violation of a rule, with its fix.
 func lintGraph(config declcfg.DeclarativeConfig) error {
 	upgrades, err := graph.Read(config)
 	if err != nil {
@@ -98,20 +94,20 @@ func lintGraph(config declcfg.DeclarativeConfig) error {
 	if len(violations) == 0 {
 		return nil
 	}
-	lines := make([]string, len(violations))
-	for i, violation := range violations {
-		lines[i] = "\n  - " + violation.String()
+	var lines strings.Builder
+	for _, violation := range violations {
+		lines.WriteString("\n  - " + violation.String())
 	}
-	return fmt.Errorf("the upgrade graph breaks rules (mend them in the catalog's template):%s", strings.Join(lines, ""))
+	return fmt.Errorf("the upgrade graph breaks rules (correct it in the catalog's template):%s", lines.String())
 }
 
-// renderBundle describes a bundle image from its directory, as opm does from the pulled image.
+// renderBundle describes a bundle image from its directory, as opm describes a pulled image.
 func renderBundle(bundleImage string, find Directories) (*declcfg.DeclarativeConfig, error) {
 	dir, err := find(bundleImage)
 	if err != nil {
 		return nil, err
 	}
-	// The library tells of every optional file that a bundle does without.
+	// Otherwise the library logs every optional file that a bundle lacks.
 	logrus.SetLevel(logrus.WarnLevel)
 	input, err := registry.NewImageInput(image.SimpleReference(bundleImage), dir)
 	if err != nil {
@@ -144,8 +140,7 @@ func clusterServiceVersion(bundle *registry.Bundle) ([]byte, error) {
 	return nil, errors.New("there is none")
 }
 
-// relatedImages are the images that somebody who mirrors the bundle needs: the ClusterServiceVersion lists all but
-// the bundle's own.
+// relatedImages returns the images to mirror with the bundle: those of the ClusterServiceVersion and the bundle's own.
 func relatedImages(clusterServiceVersion []byte, bundleImage string) ([]declcfg.RelatedImage, error) {
 	var v struct {
 		Spec struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/example/memcached-operator/hack/graph"
 	"github.com/example/memcached-operator/hack/internal/catalog"
+	"github.com/example/memcached-operator/hack/internal/testkit"
 	"github.com/example/memcached-operator/hack/project"
 )
 
@@ -39,11 +40,8 @@ func find(image string) (string, error) {
 
 var entry = "{name: " + project.CSVName(project.Version) + "}"
 
-func TestTheCatalogDescribesTheBundleByDigest(t *testing.T) {
-	rendered, err := catalog.Render(t.Context(), template(entry, bundle), find)
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestRenderDescribesTheBundleByDigest(t *testing.T) {
+	rendered := testkit.Must(catalog.Render(t.Context(), template(entry, bundle), find))(t)
 	for _, want := range []string{
 		"image: " + bundle, "name: candidate", "type: olm.csv.metadata", "type: olm.gvk", "mediatype: image/svg+xml",
 		"- image: " + project.Operands()[0].Image, "version: " + project.Version,
@@ -57,16 +55,16 @@ func TestTheCatalogDescribesTheBundleByDigest(t *testing.T) {
 			t.Errorf("the catalog has %q", unwanted)
 		}
 	}
-	if err := catalog.Validate(t.Context(), rendered); err != nil {
-		t.Errorf("what was rendered is not valid: %v", err)
+	if err := catalog.Validate(rendered); err != nil {
+		t.Errorf("the rendered catalog is not valid: %v", err)
 	}
 	again, err := catalog.Render(t.Context(), template(entry, bundle), find)
 	if err != nil || string(again) != string(rendered) {
-		t.Errorf("rendered again it is different (%v)", err)
+		t.Errorf("a second run renders another catalog (%v)", err)
 	}
 }
 
-func TestWithoutReleasesThereIsNoCatalog(t *testing.T) {
+func TestRenderWithoutReleasesIsEmpty(t *testing.T) {
 	empty, _, _ := strings.Cut(string(template("", bundle)), "- {schema: olm.bundle")
 	rendered, err := catalog.Render(t.Context(), []byte(empty), find)
 	if err != nil || len(rendered) > 0 {
@@ -74,7 +72,7 @@ func TestWithoutReleasesThereIsNoCatalog(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeServedIsRefused(t *testing.T) {
+func TestRenderRefusesInvalidTemplates(t *testing.T) {
 	for name, test := range map[string]struct {
 		template []byte
 		want     string
@@ -95,7 +93,7 @@ func TestWhatCannotBeServedIsRefused(t *testing.T) {
 	}
 }
 
-func TestAGraphThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
+func TestRenderNamesAllViolationsOfTheGraph(t *testing.T) {
 	broken := "{name: " + project.CSVName(project.Version) + ", replaces: memcached-operator.v0.0.1, skipRange: '>=0.0.1'}"
 	_, err := catalog.Render(t.Context(), template(broken, project.BundleImage+":v1"), find)
 	for _, want := range []string{
@@ -108,7 +106,7 @@ func TestAGraphThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 	}
 }
 
-func TestDeprecationsAndBarriersAreServed(t *testing.T) {
+func TestRenderKeepsDeprecationsAndBarriers(t *testing.T) {
 	name := project.CSVName(project.Version)
 	fast := "- {schema: olm.channel, package: memcached-operator, name: fast, entries: [" + entry + "]}"
 	content := strings.Replace(string(template(entry, bundle)), "- {schema: olm.channel, package: memcached-operator, name: fast, entries: []}", fast, 1) + `
@@ -122,18 +120,9 @@ func TestDeprecationsAndBarriersAreServed(t *testing.T) {
   package: memcached-operator
   entries: [{name: ` + name + `, reason: it rewrites stored objects}]
 `
-	rendered, err := catalog.Render(t.Context(), []byte(content), find)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := declcfg.LoadReader(bytes.NewReader(rendered))
-	if err != nil {
-		t.Fatal(err)
-	}
-	served, err := graph.Read(*config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rendered := testkit.Must(catalog.Render(t.Context(), []byte(content), find))(t)
+	config := testkit.Must(declcfg.LoadReader(bytes.NewReader(rendered)))(t)
+	served := testkit.Must(graph.Read(*config))(t)
 	want := map[string]string{
 		"package": "it has reached its end", "candidate": "", "fast": "follow candidate", name: "it leaks", "barrier": "it rewrites stored objects",
 	}
@@ -144,11 +133,8 @@ func TestDeprecationsAndBarriersAreServed(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// What OLM is told of it, when opm serves the catalog.
-	packages, err := declcfg.ConvertToModel(*config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	// opm serves this to OLM.
+	packages := testkit.Must(declcfg.ConvertToModel(*config))(t)
 	model := packages[project.Package]
 	if model.Deprecation.Message != "it has reached its end" || model.Channels["fast"].Deprecation.Message != "follow candidate" ||
 		model.Channels["fast"].Bundles[name].Deprecation.Message != "it leaks" {

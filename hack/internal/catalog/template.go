@@ -1,5 +1,3 @@
-// Package template reads and edits the catalog's template, the file in which people keep the upgrade graph. Edits go
-// through the YAML tree, so that comments and order survive.
 package catalog
 
 import (
@@ -14,16 +12,16 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// TemplateFile is where the template is kept, relative to the root of the checkout.
+// TemplateFile is the template in which people edit the upgrade graph, relative to the root of the checkout.
 const TemplateFile = "catalog/" + project.Package + ".template.yaml"
 
-// Template is a parsed template.
+// Template is a parsed template. It keeps comments and the order of fields.
 type Template struct {
 	document yaml.Node
 	entries  *yaml.Node
 }
 
-// ParseTemplate reads a template.
+// ParseTemplate parses the content of a template.
 func ParseTemplate(content []byte) (*Template, error) {
 	t := &Template{}
 	if err := yaml.Unmarshal(content, &t.document); err != nil {
@@ -33,7 +31,7 @@ func ParseTemplate(content []byte) (*Template, error) {
 		t.entries = field(t.document.Content[0], "entries")
 	}
 	if t.entries == nil || t.entries.Kind != yaml.SequenceNode {
-		return nil, fmt.Errorf("%s: it has no list called entries", TemplateFile)
+		return nil, fmt.Errorf("%s has no list called entries", TemplateFile)
 	}
 	return t, nil
 }
@@ -50,21 +48,19 @@ func (t *Template) Encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Add puts a version at the head of the channels, replacing the head that is there, and its bundle at the end of the
-// file. An entry that somebody has prepared in a channel is kept as it is. It is an error if a channel does not
-// exist, or the bundle is there already.
+// Add adds a version to the channels, as the entry that replaces their head, and its bundle at the end of the file. It
+// does not change an entry that people have prepared. It is an error if a channel does not exist, or if the template
+// already has the bundle.
 func (t *Template) Add(version, bundleImage string, channels []string) error {
-	for _, bundle := range t.Bundles() {
-		if bundle == bundleImage {
-			return fmt.Errorf("%s already has the bundle %s", TemplateFile, bundleImage)
-		}
+	if slices.Contains(t.Bundles(), bundleImage) {
+		return fmt.Errorf("%s already has the bundle %s", TemplateFile, bundleImage)
 	}
 	for _, name := range channels {
-		channel := t.channel(name)
-		if channel == nil {
+		i := slices.IndexFunc(t.bySchema("olm.channel"), func(e *yaml.Node) bool { return text(e, "name") == name })
+		if i < 0 {
 			return fmt.Errorf("%s has no channel %q", TemplateFile, name)
 		}
-		if err := addEntry(channel, version); err != nil {
+		if err := addEntry(t.bySchema("olm.channel")[i], version); err != nil {
 			return fmt.Errorf("channel %s: %w", name, err)
 		}
 	}
@@ -72,23 +68,18 @@ func (t *Template) Add(version, bundleImage string, channels []string) error {
 	return nil
 }
 
-// Bundles are the bundle images that the template names, in order.
+// Bundles returns the bundle images in the template, in order.
 func (t *Template) Bundles() []string {
 	var images []string
-	for _, entry := range t.entries.Content {
-		if text(entry, "schema") == "olm.bundle" {
-			images = append(images, text(entry, "image"))
-		}
+	for _, entry := range t.bySchema("olm.bundle") {
+		images = append(images, text(entry, "image"))
 	}
 	return images
 }
 
-// Rename replaces every bundle image by what the function returns for it.
+// Rename replaces every bundle image by the one that the function returns for it.
 func (t *Template) Rename(to func(image string) (string, error)) error {
-	for _, entry := range t.entries.Content {
-		if text(entry, "schema") != "olm.bundle" {
-			continue
-		}
+	for _, entry := range t.bySchema("olm.bundle") {
 		image, err := to(text(entry, "image"))
 		if err != nil {
 			return err
@@ -98,25 +89,24 @@ func (t *Template) Rename(to func(image string) (string, error)) error {
 	return nil
 }
 
-// Channels are the names of the channels, in order.
+// Channels returns the names of the channels, in order.
 func (t *Template) Channels() []string {
 	var names []string
-	for _, entry := range t.entries.Content {
-		if text(entry, "schema") == "olm.channel" {
-			names = append(names, text(entry, "name"))
-		}
+	for _, entry := range t.bySchema("olm.channel") {
+		names = append(names, text(entry, "name"))
 	}
 	return names
 }
 
-func (t *Template) channel(name string) *yaml.Node {
-	i := slices.IndexFunc(t.entries.Content, func(e *yaml.Node) bool {
-		return text(e, "schema") == "olm.channel" && text(e, "name") == name
-	})
-	if i < 0 {
-		return nil
+// bySchema returns the documents of a schema, in order.
+func (t *Template) bySchema(schema string) []*yaml.Node {
+	var found []*yaml.Node
+	for _, entry := range t.entries.Content {
+		if text(entry, "schema") == schema {
+			found = append(found, entry)
+		}
 	}
-	return t.entries.Content[i]
+	return found
 }
 
 func addEntry(channel *yaml.Node, version string) error {
@@ -125,10 +115,8 @@ func addEntry(channel *yaml.Node, version string) error {
 		return errors.New("it has no list called entries")
 	}
 	name := project.CSVName(version)
-	for _, entry := range entries.Content {
-		if text(entry, "name") == name {
-			return nil
-		}
+	if slices.ContainsFunc(entries.Content, func(entry *yaml.Node) bool { return text(entry, "name") == name }) {
+		return nil
 	}
 	heads, err := heads(entries)
 	if err != nil {
@@ -138,12 +126,12 @@ func addEntry(channel *yaml.Node, version string) error {
 	if len(heads) == 1 {
 		entry = mapping("name", name, "replaces", heads[0])
 	}
-	entries.Style = 0 // An empty list is written [], one with entries as lines.
+	entries.Style = 0 // An empty list was written as [].
 	entries.Content = append(entries.Content, entry)
 	return nil
 }
 
-// heads are the entries that no other replaces or skips: one, or none in an empty channel.
+// heads returns the entries that no other replaces or skips: one, or none in an empty channel.
 func heads(entries *yaml.Node) ([]string, error) {
 	var names, behind []string
 	for _, entry := range entries.Content {
@@ -157,7 +145,7 @@ func heads(entries *yaml.Node) ([]string, error) {
 	}
 	found := slices.DeleteFunc(names, func(name string) bool { return slices.Contains(behind, name) })
 	if len(found) > 1 {
-		return nil, fmt.Errorf("it has %d heads (%s), so it is not clear which one to replace: write the entry by hand",
+		return nil, fmt.Errorf("it has %d heads (%s), so it is unclear which one to replace: write the entry by hand",
 			len(found), strings.Join(found, ", "))
 	}
 	return found, nil
@@ -179,7 +167,7 @@ func text(node *yaml.Node, name string) string {
 	return ""
 }
 
-// mapping makes a map of strings, given as names and values in turn.
+// mapping returns a map of the given names and values.
 func mapping(pairs ...string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for _, value := range pairs {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/example/memcached-operator/hack/internal/catalog"
+	"github.com/example/memcached-operator/hack/internal/testkit"
 )
 
 const before = `# The graph.
@@ -34,29 +35,21 @@ entries:
 
 func parse(t *testing.T, content string) *catalog.Template {
 	t.Helper()
-	graph, err := catalog.ParseTemplate([]byte(content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return graph
+	return testkit.Must(catalog.ParseTemplate([]byte(content)))(t)
 }
 
 func encode(t *testing.T, graph *catalog.Template) string {
 	t.Helper()
-	content, err := graph.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
+	return string(testkit.Must(graph.Encode())(t))
 }
 
-func TestReadingAndWritingChangesNothing(t *testing.T) {
+func TestEncodeReturnsWhatWasParsed(t *testing.T) {
 	if diff := cmp.Diff(before, encode(t, parse(t, before))); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)
 	}
 }
 
-func TestAReleaseReplacesTheHeadAndKeepsTheComments(t *testing.T) {
+func TestAddReplacesTheHeadAndKeepsComments(t *testing.T) {
 	graph := parse(t, before)
 	if err := graph.Add("0.3.0", "quay.io/b@sha256:3", []string{"candidate", "fast"}); err != nil {
 		t.Fatal(err)
@@ -72,7 +65,7 @@ func TestAReleaseReplacesTheHeadAndKeepsTheComments(t *testing.T) {
 	}
 }
 
-func TestAnEntryThatSomebodyPreparedIsKept(t *testing.T) {
+func TestAddKeepsAPreparedEntry(t *testing.T) {
 	prepared := strings.Replace(before, "  entries: []\n",
 		"  entries:\n  - name: memcached-operator.v0.3.0\n    skipRange: '>=0.1.0 <0.3.0'\n", 1)
 	graph := parse(t, prepared)
@@ -84,7 +77,7 @@ func TestAnEntryThatSomebodyPreparedIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotClearIsRefused(t *testing.T) {
+func TestAddRefusesUnclearTemplates(t *testing.T) {
 	twoHeads := strings.Replace(before, "    replaces: memcached-operator.v0.1.0\n", "", 1)
 	for name, test := range map[string]struct {
 		content, image, channel, want string
@@ -105,7 +98,7 @@ func TestWhatIsNotClearIsRefused(t *testing.T) {
 	}
 }
 
-func TestRenameReachesEveryBundle(t *testing.T) {
+func TestRenameChangesEveryBundle(t *testing.T) {
 	graph := parse(t, before)
 	err := graph.Rename(func(image string) (string, error) { return strings.Replace(image, "quay.io", "here", 1), nil })
 	if err != nil {
