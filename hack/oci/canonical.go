@@ -1,6 +1,5 @@
-// Package canonical rewrites an image so that its digest depends on its content alone, not on who built it, where,
-// when, or with what: one layer, entries sorted, owned by root, dated at the Unix epoch, with one of two modes;
-// compressed by a compressor that go.mod pins; no history; no label of a builder.
+// Package oci compiles programs reproducibly, rewrites images so that their digests are reproducible, keeps them on this
+// machine and pushes them. How each image of the project is built is in package build.
 package oci
 
 import (
@@ -23,14 +22,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// epoch is the one time that everything in an image has.
+// epoch is the time of everything in an image.
 var epoch = time.Unix(0, 0).UTC()
 
-// builderLabels begin labels by which a builder names itself.
+// builderLabels are prefixes of the labels that builders add.
 var builderLabels = []string{"io.buildah.", "io.podman.", "com.docker."}
 
-// Canonical returns the canonical form of an image. Devices, and files with setuid, setgid or sticky bits, are errors:
-// dropping them silently would change what the image does.
+// Canonical rewrites an image so that its digest depends only on its content, and not on its builder. It has one layer with
+// sorted entries, which are owned by root, dated at the Unix epoch and have one of two modes. go.mod pins the compressor.
+// It has no history and no labels of builders. Devices, and files with setuid, setgid or sticky bits, are errors, because
+// the image would not work the same without them.
 func Canonical(in v1.Image) (v1.Image, error) {
 	config, err := in.ConfigFile()
 	if err != nil {
@@ -66,31 +67,25 @@ func Canonical(in v1.Image) (v1.Image, error) {
 	return out, nil
 }
 
-// runtime keeps what a Dockerfile can say about running the image.
+// runtime returns the configuration that a Dockerfile can set.
 func runtime(in v1.Config) v1.Config {
 	labels := maps.Clone(in.Labels)
 	maps.DeleteFunc(labels, func(name, _ string) bool {
 		return slices.ContainsFunc(builderLabels, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 	})
 	workingDir := in.WorkingDir
-	if workingDir == "/" { // Some builders write the default, others leave it out.
+	if workingDir == "/" { // Some builders write the default, others omit it.
 		workingDir = ""
 	}
 	return v1.Config{
-		User: in.User, Entrypoint: in.Entrypoint, Cmd: in.Cmd, Env: withoutDefaultPath(in.Env), Labels: labels,
+		User: in.User, Entrypoint: in.Entrypoint, Cmd: in.Cmd, Env: withoutPath(in.Env), Labels: labels,
 		WorkingDir: workingDir, ExposedPorts: in.ExposedPorts, Volumes: in.Volumes, StopSignal: in.StopSignal,
 	}
 }
 
-// withoutDefaultPath drops the PATH that builders add on their own. An image of ours calls nothing by bare name.
-func withoutDefaultPath(env []string) []string {
-	var out []string
-	for _, e := range env {
-		if !strings.HasPrefix(e, "PATH=") {
-			out = append(out, e)
-		}
-	}
-	return out
+// withoutPath drops the PATH that builders add. The project's images call no program by its bare name.
+func withoutPath(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, "PATH=") })
 }
 
 // entry is a file (content), a directory, or a symbolic link (target).
@@ -101,11 +96,11 @@ type entry struct {
 	target     string
 }
 
-// contents reads all files of an image, by clean path without a leading slash. Directories above a file are there
-// whether or not the image lists them.
+// contents returns all files of an image by clean path without a leading slash. It includes the parent directories of
+// files, even if the image does not list them.
 func contents(in v1.Image) (map[string]entry, error) {
 	stream := mutate.Extract(in)
-	defer stream.Close() // A pipe from memory: closing it only stops the reading.
+	defer stream.Close()
 	files := map[string]entry{}
 	for archive := tar.NewReader(stream); ; {
 		header, err := archive.Next()
@@ -133,7 +128,7 @@ func contents(in v1.Image) (map[string]entry, error) {
 func read(header *tar.Header, content io.Reader) (entry, error) {
 	const special = 0o7000
 	if header.Mode&special != 0 {
-		return entry{}, fmt.Errorf("mode %o has a setuid, setgid or sticky bit, which an image of this project does not carry", header.Mode)
+		return entry{}, fmt.Errorf("mode %o has a setuid, setgid or sticky bit, which images of this project must not have", header.Mode)
 	}
 	switch header.Typeflag {
 	case tar.TypeDir:
@@ -150,7 +145,7 @@ func read(header *tar.Header, content io.Reader) (entry, error) {
 	return entry{}, fmt.Errorf("an entry of type %q is neither a file, a directory nor a symbolic link", header.Typeflag)
 }
 
-// pack writes the files as one compressed layer.
+// pack returns the files as one compressed layer.
 func pack(files map[string]entry) (v1.Layer, error) {
 	var compressed bytes.Buffer
 	gz, err := gzip.NewWriterLevel(&compressed, gzip.DefaultCompression)

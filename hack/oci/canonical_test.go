@@ -15,10 +15,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"github.com/example/memcached-operator/hack/internal/testkit"
 	"github.com/example/memcached-operator/hack/oci"
 )
 
-// built makes an image as a builder would: the layers given, and what builders add on their own.
+// built returns an image as a builder makes it: with the layers, and with what builders add.
 func built(t *testing.T, config v1.Config, created time.Time, layers ...[]tar.Header) v1.Image {
 	t.Helper()
 	image := empty.Image
@@ -42,38 +43,19 @@ func built(t *testing.T, config v1.Config, created time.Time, layers ...[]tar.He
 		if err := writer.Close(); err != nil {
 			t.Fatal(err)
 		}
-		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		layer := testkit.Must(tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }))(t)
 		history := v1.History{CreatedBy: "somebody", Created: v1.Time{Time: created}}
-		if image, err = mutate.Append(image, mutate.Addendum{Layer: layer, History: history}); err != nil {
-			t.Fatal(err)
-		}
+		image = testkit.Must(mutate.Append(image, mutate.Addendum{Layer: layer, History: history}))(t)
 	}
-	file, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file = file.DeepCopy()
+	file := testkit.Must(image.ConfigFile())(t).DeepCopy()
 	file.Architecture, file.OS, file.Config, file.Created = "amd64", "linux", config, v1.Time{Time: created}
-	if image, err = mutate.ConfigFile(image, file); err != nil {
-		t.Fatal(err)
-	}
+	image = testkit.Must(mutate.ConfigFile(image, file))(t)
 	return image
 }
 
 func digest(t *testing.T, image v1.Image) string {
 	t.Helper()
-	canonicalised, err := oci.Canonical(image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := canonicalised.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d.String()
+	return testkit.Must(testkit.Must(oci.Canonical(image))(t).Digest())(t).String()
 }
 
 var (
@@ -81,7 +63,7 @@ var (
 	data = tar.Header{Typeflag: tar.TypeReg, Name: "configs/pkg/catalog.yaml", Mode: 0o644}
 )
 
-func TestTheSameContentHasTheSameDigestWhoeverBuiltIt(t *testing.T) {
+func TestCanonicalDigestDoesNotDependOnTheBuilder(t *testing.T) {
 	one := built(t, v1.Config{
 		User: "65532", Entrypoint: []string{"/manager"}, Labels: map[string]string{"a": "b", "io.buildah.version": "1.28"},
 	}, time.Unix(0, 0), []tar.Header{file, data})
@@ -100,7 +82,7 @@ func TestTheSameContentHasTheSameDigestWhoeverBuiltIt(t *testing.T) {
 	}
 }
 
-func TestDifferentContentHasAnotherDigest(t *testing.T) {
+func TestCanonicalDigestDependsOnTheContent(t *testing.T) {
 	config := v1.Config{Entrypoint: []string{"/manager"}}
 	base := digest(t, built(t, config, time.Unix(0, 0), []tar.Header{file}))
 	notExecutable, renamed := file, file
@@ -119,26 +101,17 @@ func TestDifferentContentHasAnotherDigest(t *testing.T) {
 	}
 }
 
-func TestCanonicalisingTwiceChangesNothing(t *testing.T) {
-	once, err := oci.Canonical(built(t, v1.Config{User: "1"}, time.Unix(5, 0), []tar.Header{file, data}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := once.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestCanonicalIsIdempotent(t *testing.T) {
+	once := testkit.Must(oci.Canonical(built(t, v1.Config{User: "1"}, time.Unix(5, 0), []tar.Header{file, data})))(t)
+	d := testkit.Must(once.Digest())(t)
 	if again := digest(t, once); again != d.String() {
 		t.Errorf("%s became %s", d, again)
 	}
 }
 
-func TestTheFilesSurvive(t *testing.T) {
+func TestCanonicalKeepsFiles(t *testing.T) {
 	link := tar.Header{Typeflag: tar.TypeSymlink, Name: "bin", Linkname: "usr/bin", Mode: 0o777}
-	image, err := oci.Canonical(built(t, v1.Config{}, time.Unix(5, 0), []tar.Header{file, data, link}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := testkit.Must(oci.Canonical(built(t, v1.Config{}, time.Unix(5, 0), []tar.Header{file, data, link})))(t)
 	var got []string
 	stream := mutate.Extract(image)
 	defer stream.Close()
@@ -147,10 +120,7 @@ func TestTheFilesSurvive(t *testing.T) {
 		if err != nil {
 			break
 		}
-		content, err := io.ReadAll(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testkit.Must(io.ReadAll(archive))(t)
 		got = append(got, header.Name+" "+header.FileInfo().Mode().String()+" "+header.Linkname+string(content))
 	}
 	want := []string{
@@ -166,7 +136,7 @@ func TestTheFilesSurvive(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeKeptIsRefused(t *testing.T) {
+func TestCanonicalRefusesSpecialFiles(t *testing.T) {
 	setuid, device := file, tar.Header{Typeflag: tar.TypeChar, Name: "dev/null"}
 	setuid.Mode = 0o4755
 	for want, header := range map[string]tar.Header{"setuid": setuid, "neither a file": device} {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// goEnvironment fixes everything in the environment that changes what the compiler writes.
+// goEnvironment sets every environment variable that changes the output of the compiler.
 var goEnvironment = []string{
 	"CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOAMD64=v1", "GOFLAGS=-mod=readonly", "GOEXPERIMENT=", "GOFIPS140=off",
 	"GOWORK=off",
 }
 
-// Compile writes a program that depends on its source, its modules and the toolchain, not on where or when it is
-// compiled.
+// Compile compiles the program of a package to the file output, for Linux on amd64. pkg is relative to root. The program
+// depends only on its source, its modules and the toolchain, and not on the place or time of the compilation.
 func Compile(ctx context.Context, root, pkg, output, version string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w -buildid= -X main.version="+version, "-o", output, pkg)

@@ -1,5 +1,3 @@
-// Package registry pushes images, and finds out beforehand whether that will work. Certificates come from the system
-// and SSL_CERT_FILE, credentials from where docker and podman keep them.
 package oci
 
 import (
@@ -18,24 +16,24 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// probeTime is how long a registry may take to answer before it counts as unreachable.
-const probeTime = 15 * time.Second
+// registryTimeout is how long a registry may take to answer before it counts as unreachable.
+const registryTimeout = 15 * time.Second
 
-// CheckPush makes sure that images can be pushed to the repository, by starting an upload and giving it up. The error
-// says what is wrong and how to mend it.
+// CheckPush checks that images can be pushed to the repository: it starts an upload and cancels it. The error says what to
+// do. Certificates come from the system and SSL_CERT_FILE, credentials from the configuration of docker and podman.
 func CheckPush(ctx context.Context, repository string) error {
 	ref, err := name.ParseReference(repository + ":check")
 	if err != nil {
 		return fmt.Errorf("%q is not an image repository such as registry.example.com/team/name: %w", repository, err)
 	}
 	done := make(chan error, 1)
-	// The library takes no context here, so an unresponsive registry is left to time out on its own.
+	// The library takes no context here. The goroutine ends when the connection times out.
 	go func() { done <- remote.CheckPushPermission(ref, authn.DefaultKeychain, remote.DefaultTransport) }()
 	select {
 	case err := <-done:
 		return explain(ref.Context().RegistryStr(), repository, err)
-	case <-time.After(probeTime):
-		return fmt.Errorf("registry %s does not answer within %s: is the address right, and is it running?", ref.Context().RegistryStr(), probeTime)
+	case <-time.After(registryTimeout):
+		return fmt.Errorf("registry %s does not answer within %s: check its address, and that it is running", ref.Context().RegistryStr(), registryTimeout)
 	case <-ctx.Done():
 		return fmt.Errorf("ask registry %s: %w", ref.Context().RegistryStr(), ctx.Err())
 	}
@@ -51,17 +49,17 @@ func explain(host, repository string, err error) error {
 		return fmt.Errorf("registry %s does not let you push to %s (%d): log in with `docker login %s` or `podman login %s`",
 			host, repository, refused.StatusCode, host, host)
 	case errors.As(err, &unknown):
-		return fmt.Errorf("registry %s has a certificate of an authority that is not trusted here: name its certificate in SSL_CERT_FILE (%s)",
+		return fmt.Errorf("registry %s has a certificate of an unknown authority: set SSL_CERT_FILE to the authority's certificate (%s)",
 			host, oneLine(err))
 	}
-	return fmt.Errorf("registry %s cannot be reached, so nothing was built: is the address right, and is it running? (%s)", host, oneLine(err))
+	return fmt.Errorf("registry %s cannot be reached, so nothing was built: check its address, and that it is running (%s)", host, oneLine(err))
 }
 
-// oneLine flattens the list of attempts that the library reports.
+// oneLine joins the lines in which the library lists its attempts.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// Push pushes an image under a reference by tag and returns the reference by digest. An image that is there already
-// is not sent again.
+// Push pushes an image to a reference by tag, and returns its reference by digest. It does not send layers that the
+// registry already has.
 func Push(ctx context.Context, reference string, image v1.Image) (string, error) {
 	ref, err := name.NewTag(reference)
 	if err != nil {

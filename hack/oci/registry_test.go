@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	memory "github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/example/memcached-operator/hack/internal/testkit"
 	"github.com/example/memcached-operator/hack/oci"
 )
 
@@ -23,36 +23,24 @@ func serve(t *testing.T, handler http.Handler) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-func TestAnImageIsThereAfterAPush(t *testing.T) {
-	host := serve(t, memory.New(memory.Logger(log.New(io.Discard, "", 0))))
+func TestPushedImageCanBePulled(t *testing.T) {
+	host := testkit.Registry(t)
 	if err := oci.CheckPush(t.Context(), host+"/team/name"); err != nil {
 		t.Fatal(err)
 	}
-	image, err := random.Image(100, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reference, err := oci.Push(t.Context(), host+"/team/name:v1", image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest, err := image.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := testkit.Must(random.Image(100, 1))(t)
+	reference := testkit.Must(oci.Push(t.Context(), host+"/team/name:v1", image))(t)
+	digest := testkit.Must(image.Digest())(t)
 	if want := host + "/team/name@" + digest.String(); reference != want {
 		t.Errorf("got %s, want %s", reference, want)
 	}
-	parsed, err := name.ParseReference(reference)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := testkit.Must(name.ParseReference(reference))(t)
 	if _, err := remote.Get(parsed); err != nil {
 		t.Errorf("it cannot be pulled by digest: %v", err)
 	}
 }
 
-func TestWhatIsWrongIsSaidInOneLine(t *testing.T) {
+func TestCheckPushExplainsErrorsInOneLine(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	refusing := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +49,7 @@ func TestWhatIsWrongIsSaidInOneLine(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusForbidden)
 	}))
-	// Its certificate is signed by nobody that this machine trusts.
+	// This machine does not trust its certificate.
 	strange := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(strange.Close)
 	strange.Config.ErrorLog = log.New(io.Discard, "", 0)

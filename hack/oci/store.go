@@ -1,5 +1,3 @@
-// Package store keeps built images on this machine, outside the checkout, between the command that builds them and
-// the one that pushes them. It is an OCI image layout that other tools can read too.
 package oci
 
 import (
@@ -16,7 +14,7 @@ import (
 	imagespec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// CacheDir is where this project keeps what it builds: $XDG_CACHE_HOME/memcached-operator, or ~/.cache in its place.
+// CacheDir returns the cache directory of the project: $XDG_CACHE_HOME/memcached-operator, or ~/.cache/memcached-operator.
 func CacheDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -25,10 +23,11 @@ func CacheDir() (string, error) {
 	return filepath.Join(cache, "memcached-operator"), nil
 }
 
-// Store is a directory of images by name.
+// Store keeps images by name in a directory outside the checkout, from their build to their push. The directory is an OCI
+// image layout, which other tools can read too.
 type Store struct{ path layout.Path }
 
-// OpenStore opens the store in dir, and makes it when there is none.
+// OpenStore opens the store in dir, and creates it if it does not exist.
 func OpenStore(dir string) (*Store, error) {
 	path, err := layout.FromPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +39,7 @@ func OpenStore(dir string) (*Store, error) {
 	return &Store{path}, nil
 }
 
-// DefaultStore opens the store that all commands share.
+// DefaultStore opens the store in CacheDir, which all commands share.
 func DefaultStore() (*Store, error) {
 	cache, err := CacheDir()
 	if err != nil {
@@ -49,16 +48,16 @@ func DefaultStore() (*Store, error) {
 	return OpenStore(filepath.Join(cache, "images"))
 }
 
-// Put keeps an image under a name. An older image of that name is forgotten.
+// Put stores an image under a name, and replaces an older image of that name.
 func (s *Store) Put(name string, image v1.Image) error {
 	err := s.path.ReplaceImage(image, match.Name(name), layout.WithAnnotations(map[string]string{imagespec.AnnotationRefName: name}))
 	if err != nil {
-		return fmt.Errorf("keep %s: %w", name, err)
+		return fmt.Errorf("store %s: %w", name, err)
 	}
 	return nil
 }
 
-// Get returns the image of a name, nil when there is none.
+// Get returns the image of a name, or nil if there is none.
 func (s *Store) Get(name string) (v1.Image, error) {
 	index, err := s.path.ImageIndex()
 	if err != nil {

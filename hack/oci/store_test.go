@@ -6,61 +6,35 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 
+	"github.com/example/memcached-operator/hack/internal/testkit"
 	"github.com/example/memcached-operator/hack/oci"
 )
 
-func TestAnImageIsKeptUntilAnotherTakesItsName(t *testing.T) {
+func TestPutReplacesTheImageOfTheName(t *testing.T) {
 	dir := t.TempDir()
-	first, second := randomImage(t), randomImage(t)
+	first, second := testkit.Must(random.Image(10, 1))(t), testkit.Must(random.Image(10, 1))(t)
 	for _, next := range []v1.Image{first, second} {
-		kept, err := oci.OpenStore(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kept := testkit.Must(oci.OpenStore(dir))(t)
 		if err := kept.Put("quay.io/example/x:1", next); err != nil {
 			t.Fatal(err)
 		}
 		if err := kept.Put("quay.io/example/y:1", first); err != nil {
 			t.Fatal(err)
 		}
-		reopened, err := oci.OpenStore(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		reopened := testkit.Must(oci.OpenStore(dir))(t)
 		got, err := reopened.Get("quay.io/example/x:1")
 		if err != nil || got == nil {
 			t.Fatalf("got %v, %v", got, err)
 		}
-		if digestOf(t, got) != digestOf(t, next) {
+		if testkit.Must(got.Digest())(t) != testkit.Must(next.Digest())(t) {
 			t.Error("another image came back")
 		}
 	}
 }
 
-func TestAnUnknownNameIsNoError(t *testing.T) {
-	kept, err := oci.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestGetOfAnUnknownNameIsNoError(t *testing.T) {
+	kept := testkit.Must(oci.OpenStore(t.TempDir()))(t)
 	if got, err := kept.Get("nothing"); got != nil || err != nil {
 		t.Errorf("got %v, %v", got, err)
 	}
-}
-
-func randomImage(t *testing.T) v1.Image {
-	t.Helper()
-	i, err := random.Image(10, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return i
-}
-
-func digestOf(t *testing.T, i v1.Image) v1.Hash {
-	t.Helper()
-	d, err := i.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }

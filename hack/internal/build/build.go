@@ -1,5 +1,5 @@
-// Package recipe knows what goes into each image of the project: which Dockerfile, which files as its context. It
-// returns canonical images; where they are kept or pushed is decided elsewhere.
+// Package build builds the images of the project from their Dockerfiles, with docker, podman or buildah. It knows the
+// Dockerfile and the build context of each image, and returns canonical images. Package oci keeps and pushes them.
 package build
 
 import (
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -14,75 +16,81 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// Names are the images of the project, in the order they depend on each other.
+// Names are the images of the project. Each depends only on the ones before it.
 var Names = []string{"operator", "scorecard", "bundle", "catalog"}
 
-// Builder is where images are made.
+// Builder builds the images of a checkout.
 type Builder struct {
-	// Root is the checkout whose source and Dockerfiles are used.
+	// Root is the root of the checkout.
 	Root string
 	// Engine runs the Dockerfiles.
 	Engine Engine
-	// Compile writes the program of a package, relative to root, to output; nil stands for Compile of this package.
+	// Compile compiles the program of a package, relative to root, to the file output. If it is nil, oci.Compile does.
 	Compile func(ctx context.Context, root, pkg, output, version string) error
 }
 
-// Binary is an image of one Go program.
-type Binary struct {
-	// Package is what to compile, relative to the root, and Output the name the Dockerfile expects it under.
-	Package, Output string
-	// Dockerfile is relative to the root.
-	Dockerfile string
+// Image builds the image of that name and version.
+func (b Builder) Image(ctx context.Context, name, version string) (v1.Image, error) {
+	switch name {
+	case "operator":
+		return b.program(ctx, "./operator", "manager", "Dockerfile", version)
+	case "scorecard":
+		return b.program(ctx, "./olm/scorecard", "scorecard", "olm/scorecard/Dockerfile", version)
+	case "bundle":
+		return b.Bundle(ctx, filepath.Join(b.Root, project.BundleDir(version)))
+	case "catalog":
+		return b.Catalog(ctx, filepath.Join(b.Root, "catalog"))
+	}
+	return nil, fmt.Errorf("there is no image called %q: choose one of %s", name, strings.Join(Names, ", "))
 }
 
-// Operator and Scorecard are the images that hold a program.
-var (
-	Operator  = Binary{Package: "./operator", Output: "manager", Dockerfile: "Dockerfile"}
-	Scorecard = Binary{Package: "./olm/scorecard", Output: "scorecard", Dockerfile: "olm/scorecard/Dockerfile"}
-)
-
-// Program compiles a program of the checkout and builds its image.
-func (b Builder) Program(ctx context.Context, program Binary, version string) (v1.Image, error) {
+// program compiles a package to the file output, which the Dockerfile copies, and builds the image.
+func (b Builder) program(ctx context.Context, pkg, output, dockerfile, version string) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "memcached-operator-context-")
 	if err != nil {
-		return nil, fmt.Errorf("make room for the build context: %w", err)
+		return nil, fmt.Errorf("create the build context: %w", err)
 	}
-	defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
+	defer os.RemoveAll(dir)
 	compile := b.Compile
 	if compile == nil {
 		compile = oci.Compile
 	}
-	if err := compile(ctx, b.Root, program.Package, filepath.Join(dir, program.Output), version); err != nil {
+	if err := compile(ctx, b.Root, pkg, filepath.Join(dir, output), version); err != nil {
 		return nil, err
 	}
-	return b.build(ctx, program.Dockerfile, dir, map[string]string{"VERSION": version})
+	return b.build(ctx, dockerfile, dir, map[string]string{"VERSION": version})
 }
 
-// Bundle builds the image of the bundle directory dir.
+// Bundle builds the image of the bundle in dir.
 func (b Builder) Bundle(ctx context.Context, dir string) (v1.Image, error) {
 	return b.build(ctx, "bundle.Dockerfile", dir, nil)
 }
 
-// Catalog builds the image of the catalog directory dir, which holds one directory for each package.
+// Catalog builds the image of the catalog in dir, which has a directory for each package.
 func (b Builder) Catalog(ctx context.Context, dir string) (v1.Image, error) {
 	return b.build(ctx, "catalog.Dockerfile", dir, nil)
 }
 
 func (b Builder) build(ctx context.Context, dockerfile, context string, args map[string]string) (v1.Image, error) {
-	image, err := b.Engine.Build(ctx, Request{
-		Dockerfile: filepath.Join(b.Root, dockerfile), Context: context, Args: args,
-	})
+	image, err := b.Engine.Build(ctx, Request{Dockerfile: filepath.Join(b.Root, dockerfile), Context: context, Args: args})
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", dockerfile, err)
 	}
-	image, err = oci.Canonical(image)
-	if err != nil {
+	if image, err = oci.Canonical(image); err != nil {
 		return nil, fmt.Errorf("make the image of %s reproducible: %w", dockerfile, err)
 	}
 	return image, nil
 }
 
-// Repository is where the named image is published.
+// Available returns the names of the images that can be built from the checkout: without the catalog if nothing is released.
+func (b Builder) Available() []string {
+	return slices.DeleteFunc(slices.Clone(Names), func(name string) bool {
+		_, err := os.Stat(filepath.Join(b.Root, "catalog", project.Package))
+		return name == "catalog" && err != nil
+	})
+}
+
+// Repository returns the official repository of the image of that name.
 func Repository(name string) string {
 	return map[string]string{
 		"operator": project.OperatorImage, "scorecard": project.ScorecardImage,

@@ -1,6 +1,3 @@
-// Package builder builds an image from a Dockerfile with whichever of docker, podman and buildah works on this
-// machine. What comes out differs from one to the next in timestamps, compression and history; making it the same
-// is the business of package canonical.
 package build
 
 import (
@@ -8,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,37 +18,36 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// probeTime is how long a builder may take to say that it works. An engine that does not answer in this time would
-// not build anything useful either.
-const probeTime = 10 * time.Second
+// worksTimeout is how long an engine may take to say that it works.
+const worksTimeout = 10 * time.Second
 
-// ErrNoEngine says that no builder works on this machine.
+// ErrNoEngine says that no engine works on this machine.
 var ErrNoEngine = errors.New("no image builder works here: install buildah (Debian: apt-get install buildah), podman, or docker with a running engine")
 
-// Request is one image to build.
+// Request describes an image to build.
 type Request struct {
-	// Dockerfile and Context are paths; the build sees nothing outside Context.
+	// Dockerfile and Context are paths. The build has access only to files below Context.
 	Dockerfile, Context string
 	// Args are build arguments.
 	Args map[string]string
 }
 
-// Engine builds images.
+// Engine builds images from Dockerfiles. The images of different engines differ in timestamps, compression and history.
 type Engine interface {
-	// Name is the program's name, for people.
+	// Name is the name of the program.
 	Name() string
-	// Works says whether it can build now; the error says why not.
+	// Works returns an error if the engine cannot build now.
 	Works(ctx context.Context) error
-	// Build returns the image, complete in memory. Nothing of it is left behind.
+	// Build returns the image, complete in memory. It leaves nothing behind.
 	Build(ctx context.Context, request Request) (v1.Image, error)
 }
 
-// Detect returns the first builder that works, or the one of the given name. None that works is ErrNoEngine, with what
-// stands in the way of each.
+// Detect returns the engine of that name, or the first that works if the name is empty. If none works, the error is
+// ErrNoEngine with the reason of each.
 func Detect(ctx context.Context, name string) (Engine, error) {
 	candidates := []Engine{container{program: "docker"}, container{program: "podman"}, buildah{}}
 	if name != "" {
-		i := slices.IndexFunc(candidates, func(b Engine) bool { return b.Name() == name })
+		i := slices.IndexFunc(candidates, func(e Engine) bool { return e.Name() == name })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown builder %q: choose docker, podman or buildah", name)
 		}
@@ -57,7 +55,7 @@ func Detect(ctx context.Context, name string) (Engine, error) {
 	}
 	var reasons []string
 	for _, candidate := range candidates {
-		probe, cancel := context.WithTimeout(ctx, probeTime)
+		probe, cancel := context.WithTimeout(ctx, worksTimeout)
 		err := candidate.Works(probe)
 		cancel()
 		if err == nil {
@@ -68,7 +66,7 @@ func Detect(ctx context.Context, name string) (Engine, error) {
 	return nil, fmt.Errorf("%w (%s)", ErrNoEngine, strings.Join(reasons, "; "))
 }
 
-// run runs a program and returns what it wrote when it fails.
+// run runs a program. The error has the last line of its output, which is where engines say what went wrong.
 func run(ctx context.Context, program string, args ...string) error {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -76,55 +74,38 @@ func run(ctx context.Context, program string, args ...string) error {
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = append(os.Environ(), "BUILDX_NO_DEFAULT_ATTESTATIONS=1")
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s %s: %w: %s", program, args[0], err, lastLine(output.String()))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+		return fmt.Errorf("%s %s: %w: %s", program, args[0], err, strings.TrimSpace(lines[len(lines)-1]))
 	}
 	return nil
 }
 
-// lastLine is where a program says what went wrong.
-func lastLine(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
-}
-
-// buildArgs are the arguments that all three understand.
+// buildArgs returns the arguments of a build, which are the same for all engines.
 func buildArgs(request Request, tag string) []string {
 	args := []string{"--file", request.Dockerfile, "--tag", tag}
-	for _, name := range sortedKeys(request.Args) {
+	for _, name := range slices.Sorted(maps.Keys(request.Args)) {
 		args = append(args, "--build-arg", name+"="+request.Args[name])
 	}
 	return append(args, request.Context)
 }
 
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// inScratch calls do with a temporary directory and reads the image archive that do has written there.
-func inScratch(do func(dir, archive string) error) (v1.Image, error) {
+// readArchive calls build with a temporary directory, and returns the image in the archive that build writes there.
+func readArchive(build func(dir, archive string) error) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "memcached-operator-image-")
 	if err != nil {
-		return nil, fmt.Errorf("make room for the build: %w", err)
+		return nil, fmt.Errorf("create a directory for the build: %w", err)
 	}
-	defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
+	defer os.RemoveAll(dir)
 	archive := filepath.Join(dir, "image.tar")
-	if err := do(dir, archive); err != nil {
+	if err := build(dir, archive); err != nil {
 		return nil, err
 	}
-	// The archive is deleted with the directory, so everything must be read now.
-	content, err := os.ReadFile(archive)
+	content, err := os.ReadFile(archive) // The archive is deleted with the directory.
 	if err != nil {
 		return nil, fmt.Errorf("read the image that was built: %w", err)
 	}
-	image, err := tarball.Image(opener(content), nil)
+	image, err := tarball.Image(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }, nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the image that was built: %w", err)
 	}

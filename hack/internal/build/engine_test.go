@@ -14,7 +14,7 @@ import (
 	"github.com/example/memcached-operator/hack/internal/build"
 )
 
-// program puts a shell script into the only directory of the path (beside the shell's own tools).
+// program writes a shell script to the only directory of PATH.
 func program(t *testing.T, dir, name, script string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
@@ -29,7 +29,7 @@ func path(t *testing.T) string {
 	return dir
 }
 
-func TestADockerClientWithoutAnEngineIsNoBuilder(t *testing.T) {
+func TestDetectSkipsADockerClientWithoutEngine(t *testing.T) {
 	dir := path(t)
 	program(t, dir, "docker", "echo 'Cannot connect to the Docker daemon' >&2; exit 1\n")
 	program(t, dir, "buildah", "exit 0\n")
@@ -42,7 +42,7 @@ func TestADockerClientWithoutAnEngineIsNoBuilder(t *testing.T) {
 	}
 }
 
-func TestWithoutABuilderItSaysWhatToInstall(t *testing.T) {
+func TestDetectSaysWhatToInstall(t *testing.T) {
 	program(t, path(t), "docker", "echo 'Cannot connect to the Docker daemon' >&2; exit 1\n")
 	_, err := build.Detect(t.Context(), "")
 	if !errors.Is(err, build.ErrNoEngine) {
@@ -58,13 +58,13 @@ func TestWithoutABuilderItSaysWhatToInstall(t *testing.T) {
 	}
 }
 
-func TestAnUnknownBuilderIsNamed(t *testing.T) {
+func TestDetectRefusesAnUnknownEngine(t *testing.T) {
 	if _, err := build.Detect(t.Context(), "kaniko"); err == nil || !strings.Contains(err.Error(), `"kaniko"`) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAnEngineBuildsSavesAndCleansUp(t *testing.T) {
+func TestContainerEngineBuildsSavesAndCleansUp(t *testing.T) {
 	dir := path(t)
 	saved := filepath.Join(dir, "saved.tar")
 	tag, err := name.NewTag("localhost/x:y")
@@ -95,7 +95,7 @@ func TestAnEngineBuildsSavesAndCleansUp(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(calls)), "\n")
 	if len(lines) != 4 {
-		t.Fatalf("podman was called so:\n%s", calls)
+		t.Fatalf("calls of podman:\n%s", calls)
 	}
 	if !strings.HasPrefix(lines[1], "build --file /src/Dockerfile --tag localhost/") || !strings.HasSuffix(lines[1], "--build-arg A=2 --build-arg VERSION=1 /ctx") {
 		t.Errorf("build: %s", lines[1])
@@ -105,7 +105,7 @@ func TestAnEngineBuildsSavesAndCleansUp(t *testing.T) {
 	}
 }
 
-func TestAFailedBuildShowsItsLastWords(t *testing.T) {
+func TestFailedBuildShowsTheLastLine(t *testing.T) {
 	program(t, path(t), "buildah", "[ \"$1\" = version ] && exit 0; echo step 1 >&2; echo 'COPY failed: no manager' >&2; exit 125\n")
 	buildah, err := build.Detect(t.Context(), "buildah")
 	if err != nil {

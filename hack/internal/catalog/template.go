@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,6 +21,15 @@ const TemplateFile = "catalog/" + project.Package + ".template.yaml"
 type Template struct {
 	document yaml.Node
 	entries  *yaml.Node
+}
+
+// LoadTemplate reads the template of the checkout at root.
+func LoadTemplate(root string) (*Template, error) {
+	content, err := os.ReadFile(filepath.Join(root, TemplateFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the template of the catalog: %w", err)
+	}
+	return ParseTemplate(content)
 }
 
 // ParseTemplate parses the content of a template.

@@ -3,10 +3,10 @@ package stage
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/internal/build"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
 	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/internal/catalog"
 	"github.com/example/memcached-operator/hack/internal/checkout"
@@ -14,10 +14,10 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// unreleased stages the version under development, as a release made now would look: the same bundle, with the
-// digests of the images just built in the place of tags.
+// unreleased stages the version under development as if it was released now: its bundle has the digests of the images
+// instead of tags.
 func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*project.StagedVersion, error) {
-	s.Say("v%s: not released, from the files in %s", s.Unreleased, s.Builder.Root)
+	s.Progress("v%s: not released, from the files in %s", s.Unreleased, s.Builder.Root)
 	current, err := bundle.Compare(s.Builder.Root, s.Unreleased)
 	if err != nil {
 		return nil, err
@@ -26,21 +26,9 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*proje
 		return nil, err
 	}
 	version := &project.StagedVersion{Version: s.Unreleased}
-	for _, program := range []struct {
-		name   string
-		binary build.Binary
-		staged *string
-	}{
-		{"operator", build.Operator, &version.OperatorImage},
-		{"scorecard", build.Scorecard, &version.ScorecardImage},
-	} {
-		image, err := s.Builder.Program(ctx, program.binary, s.Unreleased)
-		if err != nil {
-			return nil, err
-		}
-		if *program.staged, err = s.push(ctx, build.Repository(program.name), "v"+s.Unreleased, image); err != nil {
-			return nil, err
-		}
+	err = s.pushPrograms(ctx, version, func(name string) (v1.Image, error) { return s.Builder.Image(ctx, name, s.Unreleased) })
+	if err != nil {
+		return nil, err
 	}
 	before, err := releases.Before(s.Unreleased)
 	if err != nil {
@@ -56,26 +44,29 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*proje
 	return version, err
 }
 
-// catalog renders the graph over the staged bundles, builds its image and pushes it.
+// catalog renders the catalog of the staged bundles, builds its image and pushes it.
 func (s *Stage) catalog(ctx context.Context, result *project.Staged) error {
-	content, err := os.ReadFile(filepath.Join(s.Builder.Root, catalog.TemplateFile))
-	if err != nil {
-		return fmt.Errorf("read the catalog's template: %w", err)
-	}
-	graph, err := catalog.ParseTemplate(content)
+	template, err := catalog.LoadTemplate(s.Builder.Root)
 	if err != nil {
 		return err
 	}
-	if err := graph.Rename(s.staged); err != nil {
+	err = template.Rename(func(official string) (string, error) {
+		if staged, ok := s.bundles[official]; ok {
+			return staged, nil
+		}
+		return "", fmt.Errorf("%s names the bundle %s, but %s has no release with it", catalog.TemplateFile, official, record.File)
+	})
+	if err != nil {
 		return err
 	}
 	if s.Unreleased != "" {
 		newest := result.Versions[len(result.Versions)-1]
-		if err := graph.Add(newest.Version, newest.BundleImage, graph.Channels()); err != nil {
+		if err := template.Add(newest.Version, newest.BundleImage, template.Channels()); err != nil {
 			return err
 		}
 	}
-	if content, err = graph.Encode(); err != nil {
+	content, err := template.Encode()
+	if err != nil {
 		return err
 	}
 	rendered, err := catalog.Render(ctx, content, func(image string) (string, error) { return s.dirs[image], nil })
@@ -93,12 +84,4 @@ func (s *Stage) catalog(ctx context.Context, result *project.Staged) error {
 	result.CatalogTag = s.Registry.Refer(project.CatalogImage) + ":latest"
 	result.CatalogImage, err = s.push(ctx, project.CatalogImage, "latest", image)
 	return err
-}
-
-// staged finds the staged bundle of one that the template names.
-func (s *Stage) staged(official string) (string, error) {
-	if staged, ok := s.bundles[official]; ok {
-		return staged, nil
-	}
-	return "", fmt.Errorf("%s names the bundle %s, but %s has no release with it", catalog.TemplateFile, official, record.File)
 }

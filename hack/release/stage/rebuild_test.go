@@ -13,38 +13,19 @@ import (
 
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/internal/testkit"
 	"github.com/example/memcached-operator/hack/oci"
 	"github.com/example/memcached-operator/hack/release/stage"
 )
 
-// old is a repository whose commit has a hack/image that only writes down how it was called.
+// old is a repository whose commit has the given program in hack/image.
 func old(t *testing.T, script string) (root string, release record.Release) {
 	t.Helper()
 	root = t.TempDir()
-	for name, content := range map[string]string{
-		"go.mod":             "module old\n\ngo 1.21\n",
-		"hack/image/main.go": script,
-	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"},
-		{"add", "-A"},
-		{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "commit", "-qm", "x"},
-	} {
-		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", root}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v: %s", args, err, out)
-		}
-	}
-	head, err := checkout.ReadHead(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, root, "go.mod", "module old\n\ngo 1.21\n")
+	testkit.WriteFile(t, root, "hack/image/main.go", script)
+	testkit.Commit(t, root)
+	head := testkit.Must(checkout.ReadHead(t.Context(), root))(t)
 	return root, record.Release{Version: "0.1.0", Commit: head.Commit, Go: runtime.Version()}
 }
 
@@ -62,28 +43,19 @@ func main() {
 }
 `
 
-// keptAs keeps an image under a name, and returns the name.
-func keptAs(t *testing.T, name func(v1.Hash) string) string {
+// keepAs stores a random image under a name, and returns the name.
+func keepAs(t *testing.T, name func(v1.Hash) string) string {
 	t.Helper()
-	image, err := random.Image(10, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest, err := image.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	images, err := oci.DefaultStore()
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := testkit.Must(random.Image(10, 1))(t)
+	digest := testkit.Must(image.Digest())(t)
+	images := testkit.Must(oci.DefaultStore())(t)
 	if err := images.Put(name(digest), image); err != nil {
 		t.Fatal(err)
 	}
 	return name(digest)
 }
 
-// isolate keeps the test away from the user's images, and from a build cache that has seen this program before.
+// isolate gives the test a store of its own, and returns the file for the arguments of the program.
 func isolate(t *testing.T) (args string) {
 	t.Helper()
 	t.Setenv("GOCACHE", goCache(t))
@@ -93,19 +65,16 @@ func isolate(t *testing.T) (args string) {
 	return args
 }
 
-// goCache is the build cache as it is now: its default place follows XDG_CACHE_HOME, which isolate moves.
+// goCache is the current build cache. Its default follows XDG_CACHE_HOME, which isolate changes.
 func goCache(t *testing.T) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output())(t)
 	return strings.TrimSpace(string(out))
 }
 
-func TestAnImageThatIsKeptIsNotBuiltAgain(t *testing.T) {
+func TestRebuildReturnsAKeptImage(t *testing.T) {
 	args := isolate(t)
-	reference := keptAs(t, func(d v1.Hash) string { return "quay.io/example/x@" + d.String() })
+	reference := keepAs(t, func(d v1.Hash) string { return "quay.io/example/x@" + d.String() })
 	image, err := stage.Rebuild(t.Context(), "/nowhere", record.Release{Version: "0.1.0"}, "operator", reference)
 	if err != nil || image == nil {
 		t.Errorf("got %v, %v", image, err)
@@ -115,11 +84,11 @@ func TestAnImageThatIsKeptIsNotBuiltAgain(t *testing.T) {
 	}
 }
 
-func TestTheToolsOfTheCommitBuildItAndTheDigestMustMatch(t *testing.T) {
+func TestRebuildRunsTheToolsOfTheCommitAndChecksTheDigest(t *testing.T) {
 	args := isolate(t)
 	recorded := "quay.io/example/x@sha256:" + strings.Repeat("0", 64)
-	// What the commit's tools leave under the recorded name has another digest.
-	keptAs(t, func(v1.Hash) string { return recorded })
+	// The image that is kept under the recorded name has another digest.
+	keepAs(t, func(v1.Hash) string { return recorded })
 	root, release := old(t, writesItsArguments)
 	_, err := stage.Rebuild(t.Context(), root, release, "operator", recorded)
 	for _, want := range []string{"operator image of v0.1.0", release.Commit, "is not the released one", runtime.Version()} {
@@ -127,16 +96,13 @@ func TestTheToolsOfTheCommitBuildItAndTheDigestMustMatch(t *testing.T) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
-	called, err := os.ReadFile(args)
-	if err != nil {
-		t.Fatal(err)
-	}
+	called := testkit.Must(os.ReadFile(args))(t)
 	if want := "build operator --version 0.1.0 --tag " + recorded; string(called) != want {
 		t.Errorf("called with %q, want %q", called, want)
 	}
 }
 
-func TestToolsThatLeaveNothingOrFailAreReported(t *testing.T) {
+func TestRebuildReportsToolsThatFailOrLeaveNothing(t *testing.T) {
 	recorded := "quay.io/example/x@sha256:" + strings.Repeat("0", 64)
 	for want, script := range map[string]string{
 		"did not leave it": writesItsArguments,

@@ -12,15 +12,15 @@ import (
 )
 
 func makeCommand() *cobra.Command {
-	var channels, with string
+	var channels, engine string
 	cmd := &cobra.Command{
 		Use:   "make VERSION",
 		Short: "Release the version under development: pin its images, freeze its bundle, add it to the catalog",
-		Long: `Release the version under development, from the current commit, which must be the whole of the checkout.
+		Long: `Release the version under development from the current commit. The checkout must not have other changes.
 
-The images are built, their digests pinned into the bundle, the bundle frozen and added to the catalog, and all of it
-recorded in catalog/releases.yaml. Nothing is pushed and nothing is committed: commit what has changed, then publish
-with "release stage --registry quay.io".`,
+This builds the images, pins their digests in the bundle, freezes the bundle, adds it to the catalog and records the
+release in catalog/releases.yaml. It pushes and commits nothing: commit the changes, then publish the release with
+"release stage --registry quay.io".`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := checkout.Root()
@@ -31,31 +31,31 @@ with "release stage --registry quay.io".`,
 			if err != nil {
 				return err
 			}
-			b, err := build.Detect(cmd.Context(), with)
+			engine, err := build.Detect(cmd.Context(), engine)
 			if err != nil {
 				return err
 			}
-			cmd.PrintErrf("releasing v%s from commit %s, building with %s\n", plan.Version, plan.Head.Commit, b.Name())
-			release, err := plan.Make(cmd.Context(), build.Builder{Root: root, Engine: b})
+			cmd.PrintErrf("releasing v%s from commit %s, building with %s\n", plan.Version, plan.Head.Commit, engine.Name())
+			release, err := plan.Make(cmd.Context(), build.Builder{Root: root, Engine: engine})
 			if err != nil {
 				return err
 			}
 			cmd.Println("operator ", release.OperatorImage)
 			cmd.Println("scorecard", release.ScorecardImage)
 			cmd.Println("bundle   ", release.BundleImage)
-			cmd.Println("Now commit bundles/ and catalog/. The next change needs a greater Version in hack/project/project.go.")
+			cmd.Println("Now commit bundles/ and catalog/. Then raise Version in hack/project/project.go for the next change.")
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&channels, "channels", project.Channels, "channels that get the release, comma separated")
-	cmd.Flags().StringVar(&with, "builder", "", "docker, podman or buildah (default: the first that works)")
+	cmd.Flags().StringVar(&engine, "builder", "", "docker, podman or buildah (default: the first that works)")
 	return cmd
 }
 
 func verifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify",
-		Short: "Check that every released bundle is still what was released, and that the catalog has each exactly once",
+		Short: "Check that every released bundle is unchanged, and that the catalog has each exactly once",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := checkout.Root()
@@ -70,7 +70,7 @@ func verifyCommand() *cobra.Command {
 				cmd.Println("nothing is released yet")
 				return nil
 			}
-			cmd.Println("frozen and in the catalog:", strings.Join(versions, ", "))
+			cmd.Println("unchanged and in the catalog:", strings.Join(versions, ", "))
 			return nil
 		},
 	}
