@@ -5,7 +5,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 # The version under development, which is raised in project.go after a release.
-VERSION ?= $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' hack/bundle/project/project.go)
+VERSION ?= $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' hack/project/project.go)
 IMG ?= quay.io/example/memcached-operator:v$(VERSION)
 BUNDLE_IMG ?= quay.io/example/memcached-operator-bundle:v$(VERSION)
 

@@ -3,7 +3,7 @@
 #	buildah bud -f bundle.Dockerfile bundles/v0.1.0
 #
 # `go run ./hack/image build bundle` does this with whichever builder works. The labels repeat
-# metadata/annotations.yaml; a test of hack/bundle/layout compares the two.
+# metadata/annotations.yaml; a test of hack/internal/bundle compares the two.
 FROM scratch
 
 LABEL operators.operatorframework.io.bundle.mediatype.v1=registry+v1

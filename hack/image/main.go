@@ -1,125 +1,91 @@
-// Command image builds the project's images, keeps them, pushes them, and proves that building them again gives the
-// same digests. It is a thin shell over the packages below it. Run it from anywhere inside the checkout:
-// go run ./hack/image --help.
+// Command image builds and pushes the project's images, and checks that their builds are reproducible.
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
-	"github.com/example/memcached-operator/hack/image/builder"
-	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/image/registry"
-	"github.com/example/memcached-operator/hack/image/store"
-	"github.com/example/memcached-operator/hack/release/checkout"
+	"github.com/example/memcached-operator/hack/internal/build"
+	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/oci"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command().ExecuteContext(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "image:", err)
+	if command().ExecuteContext(signals.SetupSignalHandler()) != nil {
 		os.Exit(1)
 	}
 }
 
-// options are what all verbs have in common.
-type options struct{ version, builder string }
+// options are the flags of all subcommands.
+type options struct{ version, engine string }
 
 func command() *cobra.Command {
 	var o options
-	cmd := &cobra.Command{
-		Use: "image", Short: "Build and push the project's images", SilenceUsage: true, SilenceErrors: true,
-	}
+	cmd := &cobra.Command{Use: "image", Short: "Build and push the project's images", SilenceUsage: true}
 	cmd.PersistentFlags().StringVar(&o.version, "version", project.Version, "version to build, without a leading v")
-	cmd.PersistentFlags().StringVar(&o.builder, "builder", "", "docker, podman or buildah (default: the first that works)")
-	cmd.SetOut(os.Stdout) // Results; progress and errors go to standard error.
+	cmd.PersistentFlags().StringVar(&o.engine, "builder", "", "docker, podman or buildah (default: the first that works)")
+	cmd.SetOut(os.Stdout)
+	cmd.SetErrPrefix("image:")
 	cmd.AddCommand(buildCommand(&o), pushCommand(), reproCommand(&o))
 	return cmd
 }
 
-// kitchen is ready to build the checkout's images. It says on stderr which builder it uses.
-func (o options) kitchen(cmd *cobra.Command) (recipe.Kitchen, error) {
+// newBuilder returns a builder for the images of the checkout, and prints its engine.
+func (o options) newBuilder(cmd *cobra.Command) (build.Builder, error) {
 	root, err := checkout.Root()
 	if err != nil {
-		return recipe.Kitchen{}, err
+		return build.Builder{}, err
 	}
-	b, err := builder.Detect(cmd.Context(), o.builder)
+	engine, err := build.Detect(cmd.Context(), o.engine)
 	if err != nil {
-		return recipe.Kitchen{}, err
+		return build.Builder{}, err
 	}
-	cmd.PrintErrln("building with", b.Name())
-	return recipe.Kitchen{Root: root, Builder: b}, nil
+	cmd.PrintErrln("building with", engine.Name())
+	return build.Builder{Root: root, Engine: engine}, nil
 }
 
 func buildCommand(o *options) *cobra.Command {
 	var tag string
 	cmd := &cobra.Command{
-		Use:   "build IMAGE",
-		Short: "Build one image (" + strings.Join(recipe.Names, ", ") + ") and keep it on this machine",
-		Args:  cobra.ExactArgs(1),
+		Use:       "build IMAGE",
+		Short:     "Build one image (" + strings.Join(build.Names, ", ") + ") and keep it on this machine",
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: build.Names,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(recipe.Names, args[0]) {
-				return fmt.Errorf("there is no image called %q: choose one of %s", args[0], strings.Join(recipe.Names, ", "))
-			}
-			kept, err := store.Default()
+			store, err := oci.DefaultStore()
 			if err != nil {
 				return err
 			}
-			kitchen, err := o.kitchen(cmd)
+			builder, err := o.newBuilder(cmd)
 			if err != nil {
 				return err
 			}
-			image, err := cook(cmd.Context(), kitchen, args[0], o.version)
+			image, err := builder.Image(cmd.Context(), args[0], o.version)
 			if err != nil {
 				return err
 			}
 			if tag == "" {
-				tag = project.Tagged(recipe.Repository(args[0]), o.version)
+				tag = project.Tagged(build.Repository(args[0]), o.version)
 			}
-			if err := kept.Put(tag, image); err != nil {
+			if err := store.Put(tag, image); err != nil {
 				return err
 			}
-			return report(cmd, tag, image)
+			digest, err := image.Digest()
+			if err != nil {
+				return fmt.Errorf("compute the digest: %w", err)
+			}
+			cmd.Println(tag, digest)
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&tag, "tag", "", "name of the image, for push (default: the official repository and v<version>)")
 	return cmd
-}
-
-func report(cmd *cobra.Command, tag string, image v1.Image) error {
-	digest, err := image.Digest()
-	if err != nil {
-		return fmt.Errorf("compute the digest: %w", err)
-	}
-	cmd.Println(tag, digest)
-	return nil
-}
-
-// cook builds the named image of the kitchen's checkout.
-func cook(ctx context.Context, kitchen recipe.Kitchen, name, version string) (v1.Image, error) {
-	switch name {
-	case "operator":
-		return kitchen.Program(ctx, recipe.Operator, version)
-	case "scorecard":
-		return kitchen.Program(ctx, recipe.Scorecard, version)
-	case "bundle":
-		return kitchen.Bundle(ctx, filepath.Join(kitchen.Root, project.BundleDir(version)))
-	case "catalog":
-		return kitchen.Catalog(ctx, filepath.Join(kitchen.Root, "catalog"))
-	}
-	return nil, fmt.Errorf("no recipe for the image %q", name)
 }
 
 func pushCommand() *cobra.Command {
@@ -128,18 +94,18 @@ func pushCommand() *cobra.Command {
 		Short: "Push an image that was built with this --tag, and print its reference by digest",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kept, err := store.Default()
+			store, err := oci.DefaultStore()
 			if err != nil {
 				return err
 			}
-			image, err := kept.Get(args[0])
+			image, err := store.Get(args[0])
 			if err != nil {
 				return err
 			}
 			if image == nil {
 				return fmt.Errorf("no image %s has been built: run `go run ./hack/image build NAME --tag %s` first", args[0], args[0])
 			}
-			pushed, err := registry.Push(cmd.Context(), args[0], image)
+			pushed, err := oci.Push(cmd.Context(), args[0], image)
 			if err != nil {
 				return err
 			}
@@ -155,21 +121,20 @@ func reproCommand(o *options) *cobra.Command {
 		Short: "Build every image from two directories and compare the digests",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			here, err := o.kitchen(cmd)
+			here, err := o.newBuilder(cmd)
 			if err != nil {
 				return err
 			}
 			dir, err := os.MkdirTemp("", "memcached-operator-copy-")
 			if err != nil {
-				return fmt.Errorf("make room for a copy of the checkout: %w", err)
+				return fmt.Errorf("create a directory for a copy of the checkout: %w", err)
 			}
-			defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
+			defer os.RemoveAll(dir)
 			if err := checkout.Copy(cmd.Context(), here.Root, dir); err != nil {
 				return err
 			}
-			there := recipe.Kitchen{Root: dir, Builder: here.Builder}
-			for _, name := range buildable(here.Root) {
-				if err := same(cmd, here, there, name, o.version); err != nil {
+			for _, name := range here.Available() {
+				if err := compare(cmd, here, build.Builder{Root: dir, Engine: here.Engine}, name, o.version); err != nil {
 					return err
 				}
 			}
@@ -178,19 +143,10 @@ func reproCommand(o *options) *cobra.Command {
 	}
 }
 
-// buildable leaves out the catalog while nothing is released that could be in it.
-func buildable(root string) []string {
-	names := slices.Clone(recipe.Names)
-	if _, err := os.Stat(filepath.Join(root, "catalog", project.Package)); err != nil {
-		names = slices.DeleteFunc(names, func(name string) bool { return name == "catalog" })
-	}
-	return names
-}
-
-func same(cmd *cobra.Command, here, there recipe.Kitchen, name, version string) error {
+func compare(cmd *cobra.Command, here, there build.Builder, name, version string) error {
 	var digests [2]v1.Hash
-	for i, kitchen := range []recipe.Kitchen{here, there} {
-		image, err := cook(cmd.Context(), kitchen, name, version)
+	for i, builder := range []build.Builder{here, there} {
+		image, err := builder.Image(cmd.Context(), name, version)
 		if err != nil {
 			return err
 		}

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// toolPaths are the programs that the Makefile hands in.
+// toolPaths are the programs that the Makefile provides.
 type toolPaths struct {
 	golangciLint, govulncheck, operatorSDK string
 }
 
-// vulnerabilityDatabase is where govulncheck reads from, as in its own documentation.
+// vulnerabilityDatabase is the default database of govulncheck.
 const vulnerabilityDatabase = "https://vuln.go.dev"
 
-// modules are the folders that are linted; each is a module of its own. The few lines of
-// hack/tools are left out: to look at them, the linter would analyse all of Kubernetes.
+// modules are the directories of the modules to lint. Those in hack/tools are left out: they have a few lines, for which the
+// linter would analyse all of Kubernetes.
 var modules = []string{".", "hack/cluster"}
 
 func checks(tools toolPaths) []check {
 	list := []check{
 		{"no untracked file", "add it to git, or remove it", noUntracked},
 		{"generated code is current", "commit what `make generate` changed", unchangedBy("make", "generate")},
-		{"releases are frozen", "restore the released folder; a fix is a new release", program(".", "go", "run", "./hack/release", "verify")},
+		{"releases are frozen", "restore the released directory; a fix needs a new release", program(".", "go", "run", "./hack/release", "verify")},
 		{"bundle is current", "run `make bundle` and commit", program(".", "go", "run", "./hack/bundle", "--check")},
 		{"bundle is valid", "see the findings above", program(".", "go", "run", "./hack/bundle", "validate")},
 		{"bundle is valid for operator-sdk", "see the findings above", sdkValidates(tools.operatorSDK)},
-		{"CRDs are compatible", "see the findings above; a CRD only ever grows", program(".", "go", "run", "./hack/bundle", "compat")},
+		{"CRDs are compatible", "see the findings above; a CRD may only grow", program(".", "go", "run", "./hack/bundle", "compat")},
 		{"catalog is current and valid", "run `make catalog` and commit", program(".", "go", "run", "./hack/catalog", "--check")},
 		{"image builds are reproducible", "see the differing digests above", program(".", "go", "run", "./hack/image", "repro")},
 		{"go.mod is tidy", "run `go mod tidy`", program(".", "go", "mod", "tidy", "-diff")},
@@ -42,7 +42,7 @@ func checks(tools toolPaths) []check {
 	return append(list, check{"no known vulnerability", "update the module that the finding names", vulnerabilities(tools.govulncheck)})
 }
 
-// configFor is the one linter configuration, as seen from the module's folder.
+// configFor returns the path of the linter configuration, relative to the directory of the module.
 func configFor(module string) string {
 	if module == "." {
 		return ".golangci.yml"
@@ -58,8 +58,8 @@ func noUntracked(ctx context.Context) error {
 	return err
 }
 
-// unchangedBy fails when the command changes a file of the checkout. Files that were
-// changed before it ran are compared too, so that it serves while one works.
+// unchangedBy returns a check that a command changes no file of the checkout. Changes from before the command do not
+// count, so that the check works on an uncommitted checkout.
 func unchangedBy(name string, args ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		before, err := output(ctx, ".", "git", "diff")
@@ -81,8 +81,8 @@ func unchangedBy(name string, args ...string) func(context.Context) error {
 	}
 }
 
-// sdkValidates runs operator-sdk's own validation on every bundle. Its validators are older
-// than the library's, so both have to be content; what it warns of counts as a failure.
+// sdkValidates runs the validation of operator-sdk on every bundle, because its validators are older than those of the
+// library. A warning is a failure.
 func sdkValidates(operatorSDK string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		bundles, err := filepath.Glob("bundles/v*")
@@ -102,7 +102,7 @@ func sdkValidates(operatorSDK string) func(context.Context) error {
 	}
 }
 
-// vulnerabilities runs govulncheck where its database answers.
+// vulnerabilities runs govulncheck if its database is reachable.
 func vulnerabilities(govulncheck string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		asked, cancel := context.WithTimeout(ctx, 10*time.Second)

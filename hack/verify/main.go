@@ -1,7 +1,6 @@
-// Command verify decides whether a checkout is fit to land, apart from its tests: the
-// code is linted, what is generated is current, what is released is untouched, images
-// build reproducibly. It runs every check, also after one failed, and ends with the list
-// of failures, each with the way to mend it.
+// Command verify runs every check on a checkout except its tests: the code passes the linter, generated files are current,
+// releases are unchanged, and images build reproducibly. It continues after a failed check, and ends with the list of
+// failures and their fixes.
 package main
 
 import (
@@ -12,19 +11,15 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "verify:", err)
+	if command().ExecuteContext(signals.SetupSignalHandler()) != nil {
 		os.Exit(1)
 	}
 }
@@ -32,11 +27,10 @@ func main() {
 func command() *cobra.Command {
 	var tools toolPaths
 	cmd := &cobra.Command{
-		Use:           "verify",
-		Short:         "Run every check on the checkout but its tests",
-		Args:          cobra.NoArgs,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:          "verify",
+		Short:        "Run every check on the checkout except its tests",
+		Args:         cobra.NoArgs,
+		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runAll(cmd.Context(), cmd.OutOrStdout(), checks(tools))
 		},
@@ -45,19 +39,19 @@ func command() *cobra.Command {
 	flags.StringVar(&tools.golangciLint, "golangci-lint", "golangci-lint", "golangci-lint to use")
 	flags.StringVar(&tools.govulncheck, "govulncheck", "govulncheck", "govulncheck to use")
 	flags.StringVar(&tools.operatorSDK, "operator-sdk", "operator-sdk", "operator-sdk to use")
+	cmd.SetErrPrefix("verify:")
 	return cmd
 }
 
-// check is one thing that has to hold. Its run prints nothing when it does.
+// check is one check. Its function returns the findings as an error.
 type check struct {
 	name string
-	// mend says what to do when the check fails, unless the output itself says it.
-	mend string
-	run  func(ctx context.Context) error
+	// fix says what to do if the check fails.
+	fix string
+	run func(ctx context.Context) error
 }
 
-// notice is what a check returns that could not be made here, and why. It is no failure,
-// and it is always printed.
+// notice is the reason why a check could not run here. It is printed, and is not a failure.
 type notice string
 
 func (n notice) Error() string { return string(n) }
@@ -77,7 +71,7 @@ func runAll(ctx context.Context, out io.Writer, checks []check) error {
 			state = "not checked: " + n.Error()
 		case err != nil:
 			state = "FAILED"
-			failed = append(failed, fmt.Sprintf("%s: %s", c.name, c.mend))
+			failed = append(failed, fmt.Sprintf("%s: %s", c.name, c.fix))
 		}
 		fmt.Fprintf(out, "%-34s %6.1fs  %s\n", c.name, time.Since(start).Seconds(), state)
 		if state == "FAILED" {
@@ -95,8 +89,7 @@ func indent(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
 
-// program returns a run that executes a program, in a folder of the checkout, and fails
-// with what it printed.
+// program returns a check that runs a program in a directory of the checkout. The error has the output of the program.
 func program(dir, name string, args ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := output(ctx, dir, name, args...)

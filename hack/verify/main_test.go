@@ -5,12 +5,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/example/memcached-operator/hack/internal/testkit"
 )
 
-func TestRunAllGoesOnAfterAFailureAndNamesTheMend(t *testing.T) {
+func TestRunAllContinuesAfterAFailureAndNamesTheFix(t *testing.T) {
 	var ran []string
 	step := func(name string, err error) check {
-		return check{name: name, mend: "mend " + name, run: func(context.Context) error {
+		return check{name: name, fix: "fix " + name, run: func(context.Context) error {
 			ran = append(ran, name)
 			return err
 		}}
@@ -25,7 +27,7 @@ func TestRunAllGoesOnAfterAFailureAndNamesTheMend(t *testing.T) {
 	if got := strings.Join(ran, " "); got != "first second third fourth" {
 		t.Errorf("ran %s", got)
 	}
-	if err == nil || !strings.Contains(err.Error(), "1 of 4 checks failed") || !strings.Contains(err.Error(), "second: mend second") {
+	if err == nil || !strings.Contains(err.Error(), "1 of 4 checks failed") || !strings.Contains(err.Error(), "second: fix second") {
 		t.Errorf("error is %v", err)
 	}
 	for _, part := range []string{"broken pipe", "not checked: no network"} {
@@ -38,23 +40,19 @@ func TestRunAllGoesOnAfterAFailureAndNamesTheMend(t *testing.T) {
 func TestUntrackedFileFails(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	for _, args := range [][]string{{"init", "-q"}, {"config", "user.email", "a@example.com"}} {
-		if err := program(".", "git", args...)(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	if err := program(".", "git", "init", "-q")(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if err := noUntracked(t.Context()); err != nil {
 		t.Errorf("an empty checkout: %v", err)
 	}
-	if err := program(".", "touch", "left-over.txt")(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, dir, "left-over.txt", "")
 	if err := noUntracked(t.Context()); err == nil || !strings.Contains(err.Error(), "left-over.txt") {
 		t.Errorf("with an untracked file: %v", err)
 	}
 }
 
-func TestLinterConfigurationIsFoundFromEveryModule(t *testing.T) {
+func TestLinterConfigurationExistsForEveryModule(t *testing.T) {
 	t.Chdir("../..")
 	for _, module := range modules {
 		if err := program(module, "test", "-f", configFor(module))(t.Context()); err != nil {

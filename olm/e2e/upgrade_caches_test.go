@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/olm/e2e/load"
 	"github.com/example/memcached-operator/olm/e2e/readiness"
 	"github.com/example/memcached-operator/olm/walk"

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/olm/e2e/readiness"
 	"github.com/example/memcached-operator/olm/e2e/report"
 	"github.com/example/memcached-operator/olm/e2e/route"

@@ -1,6 +1,5 @@
-// Package compat decides whether the definitions (CRDs) of every release can follow those of the releases before it: it
-// applies packages change and replay to what package lineage reads from a checkout. How a change of a schema is judged
-// lives there, not here.
+// Package compat checks that the CRDs of every release can follow those of earlier releases. It reads releases, upgrades
+// and sample objects from the checkout. Package change judges the changes of the CRDs.
 package compat
 
 import (
@@ -12,32 +11,30 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/example/memcached-operator/hack/bundle/compat/change"
-	"github.com/example/memcached-operator/hack/bundle/compat/lineage"
-	"github.com/example/memcached-operator/hack/bundle/compat/replay"
 )
 
-// Result is what a check looked at and what it found.
+// Result says what was checked and what was found.
 type Result struct {
 	// Upgrades are the pairs of releases that were compared.
-	Upgrades []lineage.Upgrade
+	Upgrades []Upgrade
 	// Samples is the number of objects that OLM's checks were replayed with.
 	Samples int
-	// Problems are one line each: where, what, and the mend. None means compatible.
+	// Problems are one line each: where, what, and the fix. None means compatible.
 	Problems []string
 }
 
-// Check compares the version under development with all earlier releases, and all releases that an edge of the
-// catalog joins, in the checkout at root. Its error is about a checkout that cannot be judged.
+// Check compares the version under development with all earlier releases, and the releases of every edge of the catalog,
+// in the checkout at root. The error is about a checkout that cannot be checked.
 func Check(ctx context.Context, root, development string) (*Result, error) {
-	releases, err := lineage.Releases(root, development)
+	releases, err := Releases(root, development)
 	if err != nil {
 		return nil, err
 	}
-	upgrades, err := lineage.Upgrades(root, releases)
+	upgrades, err := Upgrades(root, releases)
 	if err != nil {
 		return nil, err
 	}
-	samples, err := lineage.Corpus(root)
+	samples, err := Corpus(root)
 	if err != nil {
 		return nil, err
 	}
@@ -58,17 +55,17 @@ func Check(ctx context.Context, root, development string) (*Result, error) {
 
 type check struct {
 	ctx      context.Context
-	releases []lineage.Release // Oldest first.
-	samples  []lineage.Sample
+	releases []Release // Oldest first.
+	samples  []Sample
 }
 
-// corpus judges the samples themselves: one that no cluster could hold tests nothing, and neither does a version of a
-// kind without a sample.
+// corpus checks the samples. A sample that no release accepts tests nothing, and a version without a sample is not
+// tested.
 func (c *check) corpus() []string {
 	var problems []string
 	for _, sample := range c.samples {
 		var reason error
-		admitted := slices.ContainsFunc(c.releases, func(r lineage.Release) bool {
+		admitted := slices.ContainsFunc(c.releases, func(r Release) bool {
 			reason = c.admit(r, sample)
 			return reason == nil
 		})
@@ -77,30 +74,31 @@ func (c *check) corpus() []string {
 		}
 	}
 	newest := c.releases[len(c.releases)-1]
-	for _, crd := range newest.Definitions {
+	for _, crd := range newest.CRDs {
 		for _, version := range crd.Spec.Versions {
-			if version.Served && !slices.ContainsFunc(c.samples, func(s lineage.Sample) bool { return isOf(s, crd, version.Name) }) {
-				problems = append(problems, fmt.Sprintf("%s %s: there is no sample of it; add one to %s", crd.Name, version.Name, lineage.CorpusDir))
+			if version.Served && !slices.ContainsFunc(c.samples, func(s Sample) bool {
+				return s.isOf(crd) && s.Object.GroupVersionKind().Version == version.Name
+			}) {
+				problems = append(problems, fmt.Sprintf("%s %s: there is no sample of it; add one to %s", crd.Name, version.Name, CorpusDir))
 			}
 		}
 	}
 	return problems
 }
 
-// admit says whether a cluster that runs the release could hold the sample.
-func (c *check) admit(release lineage.Release, sample lineage.Sample) error {
-	for _, crd := range release.Definitions {
-		if isKind(sample, crd) {
-			return replay.Admit(c.ctx, crd, sample.Object)
+// admit returns an error if a cluster that runs the release would not accept the sample.
+func (c *check) admit(release Release, sample Sample) error {
+	for _, crd := range release.CRDs {
+		if sample.isOf(crd) {
+			return change.Admit(c.ctx, crd, sample.Object)
 		}
 	}
-	return fmt.Errorf("v%s has no definition of %s", release.Version, sample.Object.GroupVersionKind().GroupKind())
+	return fmt.Errorf("v%s has no CRD of %s", release.Version, sample.Object.GroupVersionKind().GroupKind())
 }
 
-// upgrade compares two releases and replays what OLM does on the way.
-func (c *check) upgrade(upgrade lineage.Upgrade) ([]string, error) {
-	from, to := c.release(upgrade.From), c.release(upgrade.To)
-	findings, err := change.Compare(from.Definitions, to.Definitions)
+// upgrade compares the CRDs of two releases, and replays OLM's checks of the upgrade.
+func (c *check) upgrade(upgrade Upgrade) ([]string, error) {
+	findings, err := change.Compare(upgrade.from.CRDs, upgrade.to.CRDs)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", upgrade, err)
 	}
@@ -108,41 +106,40 @@ func (c *check) upgrade(upgrade lineage.Upgrade) ([]string, error) {
 	for _, finding := range findings {
 		problems = append(problems, fmt.Sprintf("%s: %s", upgrade, finding))
 	}
-	for _, older := range from.Definitions {
-		for _, newer := range to.Definitions {
-			if newer.Name != older.Name {
-				continue
-			}
-			for _, err := range replay.Objects(older, newer, c.existing(from, older)) {
-				problems = append(problems, fmt.Sprintf("%s: %v; OLM stops the upgrade of a cluster that has such an object: allow it", upgrade, err))
-			}
-			for _, err := range replay.StoredVersions(newer, c.stored(upgrade.From, older.Name)) {
-				problems = append(problems, fmt.Sprintf("%s: %v; OLM stops the upgrade (status.storedVersions): keep the version", upgrade, err))
-			}
+	for _, older := range upgrade.from.CRDs {
+		newer := change.Find(upgrade.to.CRDs, older.Name)
+		if newer == nil {
+			continue
+		}
+		for _, err := range change.ReplayObjects(older, newer, c.existing(upgrade.from, older)) {
+			problems = append(problems, fmt.Sprintf("%s: %v; OLM stops the upgrade of a cluster that has such an object: allow it", upgrade, err))
+		}
+		for _, err := range change.ReplayStoredVersions(newer, c.stored(upgrade.from.Version, older.Name)) {
+			problems = append(problems, fmt.Sprintf("%s: %v; OLM stops the upgrade (status.storedVersions): keep the version", upgrade, err))
 		}
 	}
 	return problems, nil
 }
 
-// existing are the samples of a kind that a cluster with the release could hold.
-func (c *check) existing(release lineage.Release, crd *apiextensionsv1.CustomResourceDefinition) []*unstructured.Unstructured {
+// existing returns the samples of the CRD that a cluster with the release may hold.
+func (c *check) existing(release Release, crd *apiextensionsv1.CustomResourceDefinition) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, sample := range c.samples {
-		if isKind(sample, crd) && c.admit(release, sample) == nil {
+		if sample.isOf(crd) && c.admit(release, sample) == nil {
 			objects = append(objects, sample.Object)
 		}
 	}
 	return objects
 }
 
-// stored are the versions that objects may be stored in on a cluster that runs the given release and ran any release
-// before it: the API server adds to status.storedVersions, and OLM never takes away.
-func (c *check) stored(version, definition string) []string {
+// stored returns the versions in which a cluster may store objects of a CRD, if it runs the given release and ran any
+// earlier release before: the API server adds to status.storedVersions, and OLM never removes from it.
+func (c *check) stored(version, crdName string) []string {
 	var stored []string
 	for _, release := range c.releases {
-		for _, crd := range release.Definitions {
+		if crd := change.Find(release.CRDs, crdName); crd != nil {
 			for _, v := range crd.Spec.Versions {
-				if crd.Name == definition && v.Storage && !slices.Contains(stored, v.Name) {
+				if v.Storage && !slices.Contains(stored, v.Name) {
 					stored = append(stored, v.Name)
 				}
 			}
@@ -152,19 +149,4 @@ func (c *check) stored(version, definition string) []string {
 		}
 	}
 	return stored
-}
-
-// release returns a release that an upgrade names; package lineage takes both ends from these releases.
-func (c *check) release(version string) lineage.Release {
-	i := slices.IndexFunc(c.releases, func(r lineage.Release) bool { return r.Version == version })
-	return c.releases[i]
-}
-
-func isKind(sample lineage.Sample, crd *apiextensionsv1.CustomResourceDefinition) bool {
-	gvk := sample.Object.GroupVersionKind()
-	return gvk.Group == crd.Spec.Group && gvk.Kind == crd.Spec.Names.Kind
-}
-
-func isOf(sample lineage.Sample, crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
-	return isKind(sample, crd) && sample.Object.GroupVersionKind().Version == version
 }

@@ -2,17 +2,16 @@ package compat_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/example/memcached-operator/hack/bundle/compat"
-	"github.com/example/memcached-operator/hack/bundle/compat/lineage"
-	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
-	"github.com/example/memcached-operator/hack/catalog/served"
-	"github.com/example/memcached-operator/hack/release/record"
+	"github.com/example/memcached-operator/hack/internal/catalog"
+	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/internal/testkit"
+	"github.com/example/memcached-operator/hack/project"
 )
 
 const (
@@ -23,10 +22,7 @@ const (
 )
 
 func TestThisCheckoutIsCompatible(t *testing.T) {
-	result, err := compat.Check(t.Context(), current, project.Version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := testkit.Must(compat.Check(t.Context(), current, project.Version))(t)
 	for _, problem := range result.Problems {
 		t.Error(problem)
 	}
@@ -35,76 +31,54 @@ func TestThisCheckoutIsCompatible(t *testing.T) {
 	}
 }
 
-// checkout is a project with the releases 0.1.0, 0.2.0 and 0.3.0, the last one under development, all with the real
-// definitions of the version under development and the real corpus until a test changes them.
-type checkout struct {
+// tree is a checkout with the releases 0.1.0 and 0.2.0, and 0.3.0 under development. All have the real CRDs of the
+// version under development and the real corpus, until a test changes them.
+type tree struct {
 	t    *testing.T
 	root string
 }
 
-func newCheckout(t *testing.T) checkout {
+func newTree(t *testing.T) tree {
 	t.Helper()
-	c := checkout{t, t.TempDir()}
+	c := tree{t, t.TempDir()}
 	for _, version := range []string{"0.1.0", "0.2.0", "0.3.0"} {
 		c.copy(project.BundleDir(project.Version), project.BundleDir(version))
 	}
-	c.copy(lineage.CorpusDir, lineage.CorpusDir)
+	c.copy(compat.CorpusDir, compat.CorpusDir)
 	c.copy("olm/samples", "olm/samples")
 	releases := &record.Record{Releases: []record.Release{{Version: "0.1.0"}, {Version: "0.2.0"}}}
-	content, err := releases.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.write(record.File, string(content))
+	c.write(record.File, string(testkit.Must(releases.Encode())(t)))
 	return c
 }
 
-func (c checkout) copy(from, to string) {
+func (c tree) copy(from, to string) {
 	c.t.Helper()
-	files, err := layout.Read(current + from)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	files := testkit.Must(checkout.ReadFiles(current + from))(c.t)
 	if len(files) == 0 {
 		c.t.Fatalf("%s is empty", from)
 	}
-	if _, err := files.Write(filepath.Join(c.root, to)); err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.Must(files.Write(filepath.Join(c.root, to)))(c.t)
 }
 
-func (c checkout) write(name, content string) {
+func (c tree) write(name, content string) {
 	c.t.Helper()
-	path := filepath.Join(c.root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.WriteFile(c.t, c.root, name, content)
 }
 
-// replace changes the definition of one version.
-func (c checkout) replace(version, from, to string) {
+// replace changes the CRD of one version.
+func (c tree) replace(version, from, to string) {
 	c.t.Helper()
 	name := project.BundleDir(version) + "/" + crdFile
-	content, err := os.ReadFile(filepath.Join(c.root, name))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if !strings.Contains(string(content), from) {
+	content := testkit.ReadFile(c.t, c.root, name)
+	if !strings.Contains(content, from) {
 		c.t.Fatalf("%s lacks %q", name, from)
 	}
-	c.write(name, strings.Replace(string(content), from, to, 1))
+	c.write(name, strings.Replace(content, from, to, 1))
 }
 
-func (c checkout) check() *compat.Result {
+func (c tree) check() *compat.Result {
 	c.t.Helper()
-	result, err := compat.Check(c.t.Context(), c.root, "0.3.0")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return result
+	return testkit.Must(compat.Check(c.t.Context(), c.root, "0.3.0"))(c.t)
 }
 
 // channel is a catalog with one channel of the given entries.
@@ -117,7 +91,7 @@ func entry(version, edges string) string {
 }
 
 func TestDevelopmentIsComparedWithEveryEarlierRelease(t *testing.T) {
-	c := newCheckout(t)
+	c := newTree(t)
 	result := c.check()
 	if len(result.Problems) > 0 {
 		t.Errorf("got %v", result.Problems)
@@ -128,8 +102,8 @@ func TestDevelopmentIsComparedWithEveryEarlierRelease(t *testing.T) {
 	}
 }
 
-func TestTightenedDefinitionIsNamedWithItsMend(t *testing.T) {
-	c := newCheckout(t)
+func TestTightenedCRDIsReportedWithItsFix(t *testing.T) {
+	c := newTree(t)
 	c.replace("0.3.0", before, tighter)
 	problems := c.check().Problems
 	all := strings.Join(problems, "\n")
@@ -157,9 +131,9 @@ func TestEdgesOfTheCatalogAreCompared(t *testing.T) {
 		"skipRange": "  skipRange: '<0.2.0'\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCheckout(t)
+			c := newTree(t)
 			c.replace("0.2.0", before, tighter)
-			c.write(served.File, channel(entry("0.1.0", ""), entry("0.2.0", edge)))
+			c.write(catalog.File, channel(entry("0.1.0", ""), entry("0.2.0", edge)))
 			got := strings.Join(c.check().Problems, "\n")
 			if !strings.Contains(got, "v0.1.0 → v0.2.0 ("+name+" in fast): memcacheds.cache.example.com v1alpha1 spec.size") {
 				t.Errorf("got %s", got)
@@ -168,31 +142,31 @@ func TestEdgesOfTheCatalogAreCompared(t *testing.T) {
 	}
 }
 
-func TestReleasesThatNothingJoinsMayDiffer(t *testing.T) {
-	c := newCheckout(t)
+func TestReleasesWithoutAnEdgeMayDiffer(t *testing.T) {
+	c := newTree(t)
 	c.replace("0.2.0", before, tighter) // Loosened again in 0.3.0.
-	c.write(served.File, channel(entry("0.1.0", ""), entry("0.2.0", "")))
+	c.write(catalog.File, channel(entry("0.1.0", ""), entry("0.2.0", "")))
 	if problems := c.check().Problems; len(problems) > 0 {
 		t.Errorf("got %v", problems)
 	}
 }
 
-func TestEdgesThatCannotBeJudged(t *testing.T) {
-	for want, catalog := range map[string]string{
+func TestEdgesThatCannotBeChecked(t *testing.T) {
+	for want, content := range map[string]string{
 		"fast: memcached-operator.v0.2.0 replaces memcached-operator.v0.0.9": channel(entry("0.2.0", "  replaces: memcached-operator.v0.0.9\n")),
 		"fast has the entry memcached-operator.v0.9.0":                       channel(entry("0.9.0", "")),
 		`skipRange "soon" of memcached-operator.v0.2.0`:                      channel(entry("0.2.0", "  skipRange: soon\n")),
 	} {
-		c := newCheckout(t)
-		c.write(served.File, catalog)
+		c := newTree(t)
+		c.write(catalog.File, content)
 		if _, err := compat.Check(t.Context(), c.root, "0.3.0"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
 }
 
-func TestStoredVersionStaysForClustersThatSkippedReleases(t *testing.T) {
-	c := newCheckout(t)
+func TestStoredVersionsOfSkippedReleasesCount(t *testing.T) {
+	c := newTree(t)
 	second := "    name: v1\n    schema:"
 	for _, version := range []string{"0.2.0", "0.3.0"} {
 		c.replace(version, "    name: v1alpha1\n    schema:", second)
@@ -201,7 +175,7 @@ func TestStoredVersionStaysForClustersThatSkippedReleases(t *testing.T) {
 	for _, want := range []string{
 		"v0.1.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com: objects may be stored in v1alpha1",
 		"v0.2.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com: objects may be stored in v1alpha1",
-		"v1: there is no sample of it; add one to " + lineage.CorpusDir,
+		"v1: there is no sample of it; add one to " + compat.CorpusDir,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
@@ -210,7 +184,7 @@ func TestStoredVersionStaysForClustersThatSkippedReleases(t *testing.T) {
 }
 
 func TestStoredVersionsOfLaterReleasesDoNotCount(t *testing.T) {
-	c := newCheckout(t)
+	c := newTree(t)
 	c.replace("0.2.0", "    name: v1alpha1\n    schema:", "    name: v1\n    schema:")
 	got := strings.Join(c.check().Problems, "\n")
 	if !strings.Contains(got, "v0.2.0 → v0.3.0 (an earlier release): memcacheds.cache.example.com: objects may be stored in v1,") {
@@ -221,9 +195,9 @@ func TestStoredVersionsOfLaterReleasesDoNotCount(t *testing.T) {
 	}
 }
 
-func TestSampleThatNoClusterCouldHold(t *testing.T) {
-	c := newCheckout(t)
-	c.write(lineage.CorpusDir+"/wrong.yaml", "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: wrong}\nspec: {sise: 1}\n")
+func TestSampleThatNoReleaseAccepts(t *testing.T) {
+	c := newTree(t)
+	c.write(compat.CorpusDir+"/wrong.yaml", "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: wrong}\nspec: {sise: 1}\n")
 	problems := c.check().Problems
 	if len(problems) != 1 || !strings.Contains(problems[0], `Memcached "wrong" (hack/bundle/compat/testdata/corpus/wrong.yaml)`) ||
 		!strings.Contains(problems[0], "unknown field spec.sise") {
@@ -231,8 +205,8 @@ func TestSampleThatNoClusterCouldHold(t *testing.T) {
 	}
 }
 
-func TestVersionWithoutABundle(t *testing.T) {
-	c := newCheckout(t)
+func TestMissingBundleIsAnError(t *testing.T) {
+	c := newTree(t)
 	if _, err := compat.Check(t.Context(), c.root, "0.4.0"); err == nil || !strings.Contains(err.Error(), "bundles/v0.4.0") {
 		t.Errorf("got %v", err)
 	}

@@ -5,144 +5,118 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/bundle/fresh"
-	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
-	"github.com/example/memcached-operator/hack/bundle/verify"
-	"github.com/example/memcached-operator/hack/catalog/render"
-	"github.com/example/memcached-operator/hack/catalog/served"
-	"github.com/example/memcached-operator/hack/catalog/template"
-	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/release/frozen"
-	"github.com/example/memcached-operator/hack/release/record"
+	"github.com/example/memcached-operator/hack/internal/build"
+	"github.com/example/memcached-operator/hack/internal/bundle"
+	"github.com/example/memcached-operator/hack/internal/catalog"
+	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/project"
 )
 
-// Make builds the release and writes it into the checkout: the bundle directory, the catalog and its template, the
-// record. When it fails before the end, the checkout is as it was.
-func (p *Plan) Make(ctx context.Context, kitchen recipe.Kitchen) (*record.Release, error) {
-	release := &record.Release{Version: p.Version, Commit: p.Head.Commit, Date: p.Head.Date, Go: goVersion()}
-	if err := programs(ctx, kitchen, release); err != nil {
+// Make builds the release and writes it to the checkout: the bundle, the catalog and its template, and the record. If it
+// fails before it writes, the checkout is unchanged.
+func (p *Plan) Make(ctx context.Context, builder build.Builder) (*record.Release, error) {
+	// `go run` compiles this program with the go command that also compiles the images.
+	release := &record.Release{Version: p.Version, Commit: p.Head.Commit, Date: p.Head.Date, Go: runtime.Version()}
+	dir, err := os.MkdirTemp("", "memcached-operator-bundle-")
+	if err != nil {
+		return nil, fmt.Errorf("create a directory for the bundle: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if err := buildPrograms(ctx, builder, release); err != nil {
 		return nil, err
 	}
-	files, err := p.bundle(ctx, kitchen, release)
+	files, err := p.buildBundle(ctx, builder, release, dir)
 	if err != nil {
 		return nil, err
 	}
-	graph, err := p.graph(release)
+	template, err := p.template(release)
 	if err != nil {
 		return nil, err
 	}
 	releases := &record.Record{Releases: append(slices.Clone(p.releases.Releases), *release)}
-	catalog, err := p.catalog(ctx, graph, releases, release, files)
+	rendered, err := catalog.Render(ctx, template, func(image string) (string, error) {
+		if image == release.BundleImage { // The checkout does not have this bundle yet.
+			return dir, nil
+		}
+		return catalog.Released(p.root, releases)(image)
+	})
 	if err != nil {
 		return nil, err
 	}
-	// Everything is known to be good: from here on there is only writing.
+
 	if _, err := files.Write(filepath.Join(p.root, project.BundleDir(p.Version))); err != nil {
 		return nil, err
 	}
-	if err := writeAll(p.root, map[string][]byte{template.File: graph}); err != nil {
-		return nil, err
+	if err := os.WriteFile(filepath.Join(p.root, catalog.TemplateFile), template, 0o644); err != nil {
+		return nil, fmt.Errorf("write the template of the catalog: %w", err)
 	}
-	if _, err := served.Write(p.root, catalog); err != nil {
+	if _, err := catalog.Write(p.root, rendered); err != nil {
 		return nil, err
 	}
 	return release, releases.Save(p.root)
 }
 
-// programs builds the program images and puts their digests into the release.
-func programs(ctx context.Context, kitchen recipe.Kitchen, release *record.Release) error {
-	operator, err := kitchen.Program(ctx, recipe.Operator, release.Version)
-	if err != nil {
-		return err
+// buildPrograms builds the images of programs and records their digests.
+func buildPrograms(ctx context.Context, builder build.Builder, release *record.Release) error {
+	for _, program := range []struct {
+		name     string
+		recorded *string
+	}{{"operator", &release.OperatorImage}, {"scorecard", &release.ScorecardImage}} {
+		image, err := builder.Image(ctx, program.name, release.Version)
+		if err != nil {
+			return err
+		}
+		if *program.recorded, err = reference(build.Repository(program.name), image); err != nil {
+			return err
+		}
 	}
-	if release.OperatorImage, err = reference(project.OperatorImage, operator); err != nil {
-		return err
-	}
-	scorecard, err := kitchen.Program(ctx, recipe.Scorecard, release.Version)
-	if err != nil {
-		return err
-	}
-	release.ScorecardImage, err = reference(project.ScorecardImage, scorecard)
-	return err
+	return nil
 }
 
-// bundle composes the bundle with the release's images pinned, validates it and puts its digests into the release.
-func (p *Plan) bundle(ctx context.Context, kitchen recipe.Kitchen, release *record.Release) (layout.Files, error) {
+// buildBundle composes the bundle with the recorded images in dir, validates it, and records its digests.
+func (p *Plan) buildBundle(ctx context.Context, builder build.Builder, release *record.Release, dir string) (checkout.Files, error) {
 	before, err := p.releases.Before(release.Version)
 	if err != nil {
 		return nil, err
 	}
-	files, err := layout.Compose(p.root, fresh.Pins(*release, before))
+	files, err := bundle.Compose(p.root, bundle.Released(*release, before))
 	if err != nil {
 		return nil, err
 	}
-	err = inScratch(files, func(dir string) error {
-		if err := verify.Bundle(dir); err != nil {
-			return err
-		}
-		image, err := kitchen.Bundle(ctx, dir)
-		if err != nil {
-			return err
-		}
-		release.BundleImage, err = reference(project.BundleImage, image)
-		return err
-	})
-	release.Bundle, release.Files = frozen.Hash(files)
+	if _, err := files.Write(dir); err != nil {
+		return nil, err
+	}
+	if err := bundle.Validate(dir); err != nil {
+		return nil, err
+	}
+	image, err := builder.Bundle(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	release.Bundle, release.Files = record.Hash(files)
+	release.BundleImage, err = reference(project.BundleImage, image)
 	return files, err
 }
 
-// graph is the template with the release in it.
-func (p *Plan) graph(release *record.Release) ([]byte, error) {
-	content, err := os.ReadFile(filepath.Join(p.root, template.File))
-	if err != nil {
-		return nil, fmt.Errorf("read the catalog's template: %w", err)
-	}
-	graph, err := template.Parse(content)
+// template returns the template of the catalog with the release.
+func (p *Plan) template(release *record.Release) ([]byte, error) {
+	template, err := catalog.LoadTemplate(p.root)
 	if err != nil {
 		return nil, err
 	}
-	if err := graph.Add(release.Version, release.BundleImage, p.Channels); err != nil {
+	if err := template.Add(release.Version, release.BundleImage, p.Channels); err != nil {
 		return nil, err
 	}
-	return graph.Encode()
+	return template.Encode()
 }
 
-// catalog renders the graph; the release's own bundle is not in the checkout yet.
-func (p *Plan) catalog(
-	ctx context.Context, graph []byte, releases *record.Record, release *record.Release, files layout.Files,
-) (catalog []byte, err error) {
-	err = inScratch(files, func(dir string) error {
-		older := served.Frozen(p.root, releases)
-		catalog, err = render.Catalog(ctx, graph, func(image string) (string, error) {
-			if image == release.BundleImage {
-				return dir, nil
-			}
-			return older(image)
-		})
-		return err
-	})
-	return catalog, err
-}
-
-// inScratch calls do with a temporary directory that holds the files.
-func inScratch(files layout.Files, do func(dir string) error) error {
-	dir, err := os.MkdirTemp("", "memcached-operator-bundle-")
-	if err != nil {
-		return fmt.Errorf("make room for the bundle: %w", err)
-	}
-	defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
-	if _, err := files.Write(dir); err != nil {
-		return err
-	}
-	return do(dir)
-}
-
-// reference is how the image is referred to, by digest.
+// reference returns the reference of an image by digest.
 func reference(repository string, image v1.Image) (string, error) {
 	digest, err := image.Digest()
 	if err != nil {

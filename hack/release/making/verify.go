@@ -3,66 +3,49 @@ package making
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/example/memcached-operator/hack/bundle/project"
-	"github.com/example/memcached-operator/hack/catalog/template"
-	"github.com/example/memcached-operator/hack/release/frozen"
-	"github.com/example/memcached-operator/hack/release/record"
+	"github.com/example/memcached-operator/hack/internal/catalog"
+	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/project"
 )
 
-// Verify checks every release of the checkout at root and returns the versions. The error names everything that is
-// wrong, not only the first thing.
+// Verify checks every release of the checkout at root, and returns their versions. The error names every problem.
 func Verify(root string) ([]string, error) {
 	releases, err := record.Load(root)
 	if err != nil {
 		return nil, err
 	}
-	content, err := os.ReadFile(filepath.Join(root, template.File))
-	if err != nil {
-		return nil, fmt.Errorf("read the catalog's template: %w", err)
-	}
-	graph, err := template.Parse(content)
+	template, err := catalog.LoadTemplate(root)
 	if err != nil {
 		return nil, err
 	}
 	var versions []string
-	var wrong []error
-	bundles := graph.Bundles()
+	var errs []error
+	bundles := template.Bundles()
 	for _, release := range releases.Releases {
 		versions = append(versions, release.Version)
-		wrong = append(wrong, frozen.Verify(root, release))
+		errs = append(errs, release.Verify(root))
 		if i := slices.Index(bundles, release.BundleImage); i >= 0 {
 			bundles = slices.Delete(bundles, i, i+1)
 		} else {
-			wrong = append(wrong, fmt.Errorf("%s lacks the bundle of v%s: add %s", template.File, release.Version, release.BundleImage))
+			errs = append(errs, fmt.Errorf("%s lacks the bundle of v%s: add %s", catalog.TemplateFile, release.Version, release.BundleImage))
 		}
 	}
 	for _, image := range bundles {
-		wrong = append(wrong, fmt.Errorf("%s names the bundle %s, which is no release, or is named twice", template.File, image))
+		errs = append(errs, fmt.Errorf("%s names the bundle %s, which is no release, or is named twice", catalog.TemplateFile, image))
 	}
-	wrong = append(wrong, unrecorded(root, versions))
-	return versions, errors.Join(wrong...)
-}
-
-// unrecorded finds bundle directories that are neither released nor the version under development.
-func unrecorded(root string, released []string) error {
 	dirs, err := filepath.Glob(filepath.Join(root, "bundles", "*"))
 	if err != nil {
-		return fmt.Errorf("list the bundles: %w", err)
+		return nil, fmt.Errorf("list the bundles: %w", err)
 	}
-	known := []string{filepath.Base(project.BundleDir(project.Version))}
-	for _, version := range released {
-		known = append(known, filepath.Base(project.BundleDir(version)))
-	}
-	var wrong []error
 	for _, dir := range dirs {
-		if !slices.Contains(known, filepath.Base(dir)) {
-			wrong = append(wrong, fmt.Errorf("bundles/%s is neither released nor the version under development (%s): remove it",
-				filepath.Base(dir), project.Version))
+		name := "bundles/" + filepath.Base(dir)
+		isKnown := func(version string) bool { return project.BundleDir(version) == name }
+		if !isKnown(project.Version) && !slices.ContainsFunc(versions, isKnown) {
+			errs = append(errs, fmt.Errorf("%s is neither released nor the version under development (%s): remove it", name, project.Version))
 		}
 	}
-	return errors.Join(wrong...)
+	return versions, errors.Join(errs...)
 }

@@ -3,53 +3,40 @@ package stage
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"github.com/example/memcached-operator/hack/bundle/fresh"
-	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
-	"github.com/example/memcached-operator/hack/catalog/render"
-	"github.com/example/memcached-operator/hack/catalog/template"
-	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/release/record"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/example/memcached-operator/hack/internal/bundle"
+	"github.com/example/memcached-operator/hack/internal/catalog"
+	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/project"
 )
 
-// unreleased stages the version under development, as a release made now would look: the same bundle, with the
-// digests of the images just built in the place of tags.
-func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Version, error) {
-	s.Say("v%s: not released, from the files in %s", s.Unreleased, s.Kitchen.Root)
-	current, err := fresh.Compare(s.Kitchen.Root, s.Unreleased)
+// unreleased stages the version under development as if it was released now: its bundle has the digests of the images
+// instead of tags.
+func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*project.StagedVersion, error) {
+	s.Progress("v%s: not released, from the files in %s", s.Unreleased, s.Builder.Root)
+	current, err := bundle.Compare(s.Builder.Root, s.Unreleased)
 	if err != nil {
 		return nil, err
 	}
 	if err := current.Check(); err != nil {
 		return nil, err
 	}
-	version := &Version{Version: s.Unreleased}
-	for _, program := range []struct {
-		name   string
-		binary recipe.Binary
-		staged *string
-	}{
-		{"operator", recipe.Operator, &version.OperatorImage},
-		{"scorecard", recipe.Scorecard, &version.ScorecardImage},
-	} {
-		image, err := s.Kitchen.Program(ctx, program.binary, s.Unreleased)
-		if err != nil {
-			return nil, err
-		}
-		if *program.staged, err = s.push(ctx, recipe.Repository(program.name), "v"+s.Unreleased, image); err != nil {
-			return nil, err
-		}
+	version := &project.StagedVersion{Version: s.Unreleased}
+	err = s.pushPrograms(ctx, version, func(name string) (v1.Image, error) { return s.Builder.Image(ctx, name, s.Unreleased) })
+	if err != nil {
+		return nil, err
 	}
 	before, err := releases.Before(s.Unreleased)
 	if err != nil {
 		return nil, err
 	}
-	pins := layout.Unreleased(s.Unreleased, before)
+	pins := bundle.Unreleased(s.Unreleased, before)
 	pins.OperatorImage, pins.ScorecardImage = version.OperatorImage, version.ScorecardImage
-	files, err := layout.Compose(s.Kitchen.Root, pins)
+	files, err := bundle.Compose(s.Builder.Root, pins)
 	if err != nil {
 		return nil, err
 	}
@@ -57,49 +44,44 @@ func (s *Stage) unreleased(ctx context.Context, releases *record.Record) (*Versi
 	return version, err
 }
 
-// catalog renders the graph over the staged bundles, builds its image and pushes it.
-func (s *Stage) catalog(ctx context.Context, result *Result) error {
-	content, err := os.ReadFile(filepath.Join(s.Kitchen.Root, template.File))
-	if err != nil {
-		return fmt.Errorf("read the catalog's template: %w", err)
-	}
-	graph, err := template.Parse(content)
+// catalog renders the catalog of the staged bundles, builds its image and pushes it.
+func (s *Stage) catalog(ctx context.Context, result *project.Staged) error {
+	template, err := catalog.LoadTemplate(s.Builder.Root)
 	if err != nil {
 		return err
 	}
-	if err := graph.Rename(s.staged); err != nil {
+	err = template.Rename(func(official string) (string, error) {
+		if staged, ok := s.bundles[official]; ok {
+			return staged, nil
+		}
+		return "", fmt.Errorf("%s names the bundle %s, but %s has no release with it", catalog.TemplateFile, official, record.File)
+	})
+	if err != nil {
 		return err
 	}
 	if s.Unreleased != "" {
 		newest := result.Versions[len(result.Versions)-1]
-		if err := graph.Add(newest.Version, newest.BundleImage, graph.Channels()); err != nil {
+		if err := template.Add(newest.Version, newest.BundleImage, template.Channels()); err != nil {
 			return err
 		}
 	}
-	if content, err = graph.Encode(); err != nil {
+	content, err := template.Encode()
+	if err != nil {
 		return err
 	}
-	catalog, err := render.Catalog(ctx, content, func(image string) (string, error) { return s.dirs[image], nil })
+	rendered, err := catalog.Render(ctx, content, func(image string) (string, error) { return s.dirs[image], nil })
 	if err != nil {
 		return err
 	}
 	dir := filepath.Join(s.Out, "catalog")
-	if _, err := (layout.Files{project.Package + "/catalog.yaml": catalog}).Write(dir); err != nil {
+	if _, err := (checkout.Files{project.Package + "/catalog.yaml": rendered}).Write(dir); err != nil {
 		return err
 	}
-	image, err := s.Kitchen.Catalog(ctx, dir)
+	image, err := s.Builder.Catalog(ctx, dir)
 	if err != nil {
 		return err
 	}
-	result.CatalogTag = s.Places.Refer(project.CatalogImage) + ":latest"
+	result.CatalogTag = s.Registry.Refer(project.CatalogImage) + ":latest"
 	result.CatalogImage, err = s.push(ctx, project.CatalogImage, "latest", image)
 	return err
-}
-
-// staged finds the staged bundle of one that the template names.
-func (s *Stage) staged(official string) (string, error) {
-	if staged, ok := s.bundles[official]; ok {
-		return staged, nil
-	}
-	return "", fmt.Errorf("%s names the bundle %s, but %s has no release with it", template.File, official, record.File)
 }

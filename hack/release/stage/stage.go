@@ -1,3 +1,9 @@
+// Package stage publishes every release, and optionally the version under development, to a registry from which a cluster
+// can install them through OLM. It rebuilds the images of programs from the commits of their releases, takes bundles
+// from their frozen directories, and builds a catalog of them.
+//
+// It replaces only operand images, by declared stand-ins, and the registry of the project's images. Everything else must
+// have the released digests.
 package stage
 
 import (
@@ -8,55 +14,33 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
-	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/image/registry"
-	"github.com/example/memcached-operator/hack/release/frozen"
-	"github.com/example/memcached-operator/hack/release/operand"
-	"github.com/example/memcached-operator/hack/release/rebuild"
-	"github.com/example/memcached-operator/hack/release/record"
+	"github.com/example/memcached-operator/hack/internal/build"
+	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/oci"
+	"github.com/example/memcached-operator/hack/project"
 )
 
-// Version is where the images of one version are. Manifests refer to them so.
-type Version struct {
-	Version        string `json:"version"`
-	Released       bool   `json:"released"`
-	OperatorImage  string `json:"operatorImage"`
-	ScorecardImage string `json:"scorecardImage"`
-	BundleImage    string `json:"bundleImage"`
-}
-
-// Result is what was staged.
-type Result struct {
-	// CatalogImage is the reference by digest, CatalogTag the one that olm/20-catalogsource.yaml names.
-	CatalogImage string    `json:"catalogImage"`
-	CatalogTag   string    `json:"catalogTag"`
-	Versions     []Version `json:"versions"`
-	// Operands are the stand-ins that were put in for official operand images.
-	Operands operand.Map `json:"operands"`
-}
-
-// Stage is one run.
+// Stage stages releases.
 type Stage struct {
-	Kitchen  recipe.Kitchen
-	Places   Places
-	Operands operand.Map
-	// Unreleased is the version under development, to be staged after the releases; empty for none.
+	Builder  build.Builder
+	Registry project.Registry
+	Operands project.StandIns
+	// Unreleased is the version under development, to stage after the releases. It is empty if none is to be staged.
 	Unreleased string
-	// Out is the directory that receives the staged bundles, catalog and manifests of olm/.
+	// Out is the directory for the staged bundles, the catalog, and the manifests of olm/.
 	Out string
-	// Say tells the user what is going on.
-	Say func(format string, args ...any)
+	// Progress prints what is done.
+	Progress func(format string, args ...any)
 
-	// bundles maps official bundle references to staged ones, dirs staged ones to their directories.
+	// bundles maps official references of bundles to staged ones, dirs staged references to directories.
 	bundles, dirs map[string]string
 }
 
-// Check makes sure that all images can be pushed. It is called before anything is built.
+// Check checks that all images can be pushed. Call it before Run, which builds for minutes.
 func (s *Stage) Check(ctx context.Context) error {
-	for _, name := range recipe.Names {
-		if err := registry.Check(ctx, s.Places.Push(recipe.Repository(name))); err != nil {
+	for _, name := range build.Names {
+		if err := oci.CheckPush(ctx, s.Registry.Push(build.Repository(name))); err != nil {
 			return err
 		}
 	}
@@ -64,15 +48,15 @@ func (s *Stage) Check(ctx context.Context) error {
 }
 
 // Run stages everything.
-func (s *Stage) Run(ctx context.Context) (*Result, error) {
-	releases, err := record.Load(s.Kitchen.Root)
+func (s *Stage) Run(ctx context.Context) (*project.Staged, error) {
+	releases, err := record.Load(s.Builder.Root)
 	if err != nil {
 		return nil, err
 	}
 	s.bundles, s.dirs = map[string]string{}, map[string]string{}
-	result := &Result{Operands: s.Operands}
+	result := &project.Staged{Operands: s.Operands}
 	for _, line := range s.Operands.Lines() {
-		s.Say("operand %s", line)
+		s.Progress("operand %s", line)
 	}
 	for _, release := range releases.Releases {
 		version, err := s.released(ctx, release)
@@ -97,30 +81,21 @@ func (s *Stage) Run(ctx context.Context) (*Result, error) {
 	return result, s.manifests()
 }
 
-// released stages a release: program images as recorded, the bundle as frozen.
-func (s *Stage) released(ctx context.Context, release record.Release) (*Version, error) {
-	s.Say("v%s: released, from commit %s", release.Version, release.Commit)
-	if err := frozen.Verify(s.Kitchen.Root, release); err != nil {
+// released stages a release: the images of programs as recorded, and the bundle as frozen.
+func (s *Stage) released(ctx context.Context, release record.Release) (*project.StagedVersion, error) {
+	s.Progress("v%s: released, from commit %s", release.Version, release.Commit)
+	if err := release.Verify(s.Builder.Root); err != nil {
 		return nil, err
 	}
-	version := &Version{Version: release.Version, Released: true}
-	var err error
-	for _, program := range []struct {
-		name, official string
-		staged         *string
-	}{
-		{"operator", release.OperatorImage, &version.OperatorImage},
-		{"scorecard", release.ScorecardImage, &version.ScorecardImage},
-	} {
-		image, err := rebuild.Image(ctx, s.Kitchen.Root, release, program.name, program.official)
-		if err != nil {
-			return nil, err
-		}
-		if *program.staged, err = s.push(ctx, recipe.Repository(program.name), "v"+release.Version, image); err != nil {
-			return nil, err
-		}
+	recorded := map[string]string{"operator": release.OperatorImage, "scorecard": release.ScorecardImage}
+	version := &project.StagedVersion{Version: release.Version, Released: true}
+	err := s.pushPrograms(ctx, version, func(name string) (v1.Image, error) {
+		return Rebuild(ctx, s.Builder.Root, release, name, recorded[name])
+	})
+	if err != nil {
+		return nil, err
 	}
-	files, err := layout.Read(filepath.Join(s.Kitchen.Root, project.BundleDir(release.Version)))
+	files, err := checkout.ReadFiles(filepath.Join(s.Builder.Root, project.BundleDir(release.Version)))
 	if err != nil {
 		return nil, err
 	}
@@ -128,23 +103,42 @@ func (s *Stage) released(ctx context.Context, release record.Release) (*Version,
 	return version, err
 }
 
-// bundle replaces what may be replaced in a bundle's files, builds its image and pushes it. The official reference is
-// what the catalog's template calls it; empty if it is not there.
-func (s *Stage) bundle(ctx context.Context, version, official string, files layout.Files) (string, error) {
-	staged, changed := layout.Files{}, false
+// pushPrograms builds the images of the programs, pushes them, and sets their references in the version.
+func (s *Stage) pushPrograms(ctx context.Context, version *project.StagedVersion, build func(name string) (v1.Image, error)) error {
+	for _, program := range []struct {
+		name, repository string
+		staged           *string
+	}{
+		{"operator", project.OperatorImage, &version.OperatorImage},
+		{"scorecard", project.ScorecardImage, &version.ScorecardImage},
+	} {
+		image, err := build(program.name)
+		if err != nil {
+			return err
+		}
+		if *program.staged, err = s.push(ctx, program.repository, "v"+version.Version, image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bundle replaces operands and the registry in the files of a bundle, builds its image and pushes it. official is the
+// reference in the catalog's template, or empty if the template does not have the bundle.
+func (s *Stage) bundle(ctx context.Context, version, official string, files checkout.Files) (string, error) {
+	staged := checkout.Files{}
 	for name, content := range files {
 		replaced, err := s.Operands.Replace(content)
 		if err != nil {
 			return "", fmt.Errorf("%s/%s: %w", project.BundleDir(version), name, err)
 		}
-		staged[name] = s.Places.Manifest(replaced)
-		changed = changed || string(staged[name]) != string(content)
+		staged[name] = s.Registry.Manifest(replaced)
 	}
 	dir := filepath.Join(s.Out, project.BundleDir(version))
 	if _, err := staged.Write(dir); err != nil {
 		return "", err
 	}
-	image, err := s.Kitchen.Bundle(ctx, dir)
+	image, err := s.Builder.Bundle(ctx, dir)
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +146,7 @@ func (s *Stage) bundle(ctx context.Context, version, official string, files layo
 	if err != nil {
 		return "", err
 	}
-	if official != "" && !changed && reference != official {
+	if official != "" && len(staged.Differences(files)) == 0 && reference != official {
 		return "", fmt.Errorf("the bundle image of v%s is not the released one: built from %s it is %s, recorded is %s",
 			version, project.BundleDir(version), reference, official)
 	}
@@ -160,33 +154,32 @@ func (s *Stage) bundle(ctx context.Context, version, official string, files layo
 	return reference, nil
 }
 
-// push pushes an image of an official repository and returns how manifests refer to it by digest.
+// push pushes an image of an official repository and returns its reference by digest in manifests.
 func (s *Stage) push(ctx context.Context, official, tag string, image v1.Image) (string, error) {
-	if _, err := registry.Push(ctx, s.Places.Push(official)+":"+tag, image); err != nil {
+	if _, err := oci.Push(ctx, s.Registry.Push(official)+":"+tag, image); err != nil {
 		return "", err
 	}
 	digest, err := image.Digest()
 	if err != nil {
 		return "", fmt.Errorf("compute the digest of %s: %w", official, err)
 	}
-	reference := s.Places.Refer(official) + "@" + digest.String()
-	s.Say("  pushed %s:%s as %s", s.Places.Push(official), tag, digest)
-	return reference, nil
+	s.Progress("  pushed %s:%s as %s", s.Registry.Push(official), tag, digest)
+	return s.Registry.Refer(official) + "@" + digest.String(), nil
 }
 
-// manifests copies the installation manifests, with the catalog's image renamed if need be.
+// manifests copies the manifests of olm/, and replaces the registry in them.
 func (s *Stage) manifests() error {
-	paths, err := filepath.Glob(filepath.Join(s.Kitchen.Root, "olm", "*.yaml"))
+	paths, err := filepath.Glob(filepath.Join(s.Builder.Root, "olm", "*.yaml"))
 	if err != nil {
 		return fmt.Errorf("list the manifests in olm: %w", err)
 	}
-	files := layout.Files{}
+	files := checkout.Files{}
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		if err != nil {
 			return fmt.Errorf("read a manifest: %w", err)
 		}
-		files[filepath.Base(path)] = s.Places.Manifest(content)
+		files[filepath.Base(path)] = s.Registry.Manifest(content)
 	}
 	_, err = files.Write(filepath.Join(s.Out, "olm"))
 	return err

@@ -1,140 +1,109 @@
 package stage_test
 
 import (
-	"io"
-	"log"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	memory "github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/example/memcached-operator/hack/bundle/layout"
-	"github.com/example/memcached-operator/hack/bundle/project"
-	"github.com/example/memcached-operator/hack/catalog/template"
-	"github.com/example/memcached-operator/hack/image/buildertest"
-	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/image/store"
-	"github.com/example/memcached-operator/hack/release/frozen"
-	"github.com/example/memcached-operator/hack/release/operand"
-	"github.com/example/memcached-operator/hack/release/record"
+	"github.com/example/memcached-operator/hack/internal/build"
+	"github.com/example/memcached-operator/hack/internal/catalog"
+	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/internal/record"
+	"github.com/example/memcached-operator/hack/internal/testkit"
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/hack/release/stage"
 )
 
 const (
 	version = project.Version
-	csvFile = "manifests/" + project.Package + ".clusterserviceversion.yaml"
+	csvFile = project.CSVFile
 )
 
 // standIns stand in for every official image of memcached.
-var standIns = func() operand.Map {
-	all := operand.Map{}
+var standIns = func() project.StandIns {
+	all := project.StandIns{}
 	for i, official := range project.Operands() {
 		all[official.Image] = project.OperandRepository + "@sha256:" + strings.Repeat(string(rune('a'+i)), 64)
 	}
 	return all
 }()
 
-// released is a checkout with one release, whose program images are kept, so that nothing is compiled.
+// released is a stage of a checkout with one release. The images of its programs are kept, so nothing is compiled.
 func released(t *testing.T) *stage.Stage {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root := t.TempDir()
 	s := &stage.Stage{
-		Kitchen: recipe.Kitchen{Root: root, Builder: buildertest.Fake{}}, Out: t.TempDir(), Say: t.Logf,
-		Places: stage.Places{Registry: registry(t)},
+		Builder: build.Builder{Root: root, Engine: testkit.FakeEngine{}}, Out: t.TempDir(), Progress: t.Logf,
+		Registry: project.Registry{Host: testkit.Registry(t)},
 	}
 	dir := filepath.Join(root, project.BundleDir(version))
-	files := ok(layout.Read("../../../" + project.BundleDir(version)))(t)
-	ok(files.Write(dir))(t)
+	files := testkit.Must(checkout.ReadFiles("../../../" + project.BundleDir(version)))(t)
+	testkit.Must(files.Write(dir))(t)
 	release := record.Release{
 		Version: version, Commit: "0123", OperatorImage: kept(t, project.OperatorImage), ScorecardImage: kept(t, project.ScorecardImage),
-		BundleImage: reference(t, project.BundleImage, ok(s.Kitchen.Bundle(t.Context(), dir))(t)),
+		BundleImage: reference(t, project.BundleImage, testkit.Must(s.Builder.Bundle(t.Context(), dir))(t)),
 	}
-	release.Bundle, release.Files = frozen.Hash(files)
-	checkout := layout.Files{
-		template.File: []byte("schema: olm.template.basic\nentries:\n- {schema: olm.package, name: memcached-operator, defaultChannel: candidate}\n" +
+	release.Bundle, release.Files = record.Hash(files)
+	tree := checkout.Files{
+		catalog.TemplateFile: []byte("schema: olm.template.basic\nentries:\n- {schema: olm.package, name: memcached-operator, defaultChannel: candidate}\n" +
 			"- {schema: olm.channel, package: memcached-operator, name: candidate, entries: [{name: " + project.CSVName(version) + "}]}\n" +
 			"- {schema: olm.bundle, image: '" + release.BundleImage + "'}\n"),
-		record.File:                  ok((&record.Record{Releases: []record.Release{release}}).Encode())(t),
+		record.File:                  testkit.Must((&record.Record{Releases: []record.Release{release}}).Encode())(t),
 		"olm/20-catalogsource.yaml":  []byte("image: " + project.CatalogImage + ":latest\n"),
 		"olm/scorecard/ignored.yaml": []byte("x"),
 	}
 	for name, content := range files {
-		checkout[project.BundleDir(version)+"/"+name] = content
+		tree[project.BundleDir(version)+"/"+name] = content
 	}
-	ok(checkout.Write(root))(t)
+	testkit.Must(tree.Write(root))(t)
 	return s
-}
-
-// ok fails the test on an error, else gives the value.
-func ok[T any](value T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
-}
-
-func registry(t *testing.T) string {
-	t.Helper()
-	server := httptest.NewServer(memory.New(memory.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(server.Close)
-	return strings.TrimPrefix(server.URL, "http://")
 }
 
 func kept(t *testing.T, repository string) string {
 	t.Helper()
-	image := ok(random.Image(10, 1))(t)
-	name := reference(t, repository, image)
-	if err := ok(store.Default())(t).Put(name, image); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return keepAs(t, func(digest v1.Hash) string { return repository + "@" + digest.String() })
 }
 
 func reference(t *testing.T, repository string, image v1.Image) string {
 	t.Helper()
-	return repository + "@" + ok(image.Digest())(t).String()
+	return repository + "@" + testkit.Must(image.Digest())(t).String()
 }
 
 func assertPullable(t *testing.T, reference string) {
 	t.Helper()
-	if _, err := remote.Get(ok(name.ParseReference(reference))(t)); err != nil {
+	if _, err := remote.Get(testkit.Must(name.ParseReference(reference))(t)); err != nil {
 		t.Errorf("%s cannot be pulled: %v", reference, err)
 	}
 }
 
-func TestOnAMirrorEverythingIsWhatWasReleased(t *testing.T) {
+func TestMirrorGetsExactlyTheRelease(t *testing.T) {
 	s := released(t)
-	result := ok(s.Run(t.Context()))(t)
-	recorded := ok(record.Load(s.Kitchen.Root))(t).Last()
+	result := testkit.Must(s.Run(t.Context()))(t)
+	recorded := testkit.Must(record.Load(s.Builder.Root))(t).Last()
 	got := result.Versions[0]
 	if got.OperatorImage != recorded.OperatorImage || got.ScorecardImage != recorded.ScorecardImage || got.BundleImage != recorded.BundleImage {
 		t.Errorf("staged %+v, released %+v", got, recorded)
 	}
 	for _, reference := range []string{got.OperatorImage, got.ScorecardImage, got.BundleImage, result.CatalogImage} {
-		assertPullable(t, strings.Replace(reference, "quay.io", s.Places.Registry, 1))
+		assertPullable(t, strings.Replace(reference, "quay.io", s.Registry.Host, 1))
 	}
-	if manifest := string(ok(os.ReadFile(filepath.Join(s.Out, "olm", "20-catalogsource.yaml")))(t)); manifest != "image: "+project.CatalogImage+":latest\n" {
+	if manifest := string(testkit.Must(os.ReadFile(filepath.Join(s.Out, "olm", "20-catalogsource.yaml")))(t)); manifest != "image: "+project.CatalogImage+":latest\n" {
 		t.Errorf("the manifest has changed: %s", manifest)
 	}
 }
 
-func TestAMapChangesOperandsAndNothingElse(t *testing.T) {
+func TestStandInsReplaceOnlyOperands(t *testing.T) {
 	s := released(t)
 	s.Operands = standIns
-	result := ok(s.Run(t.Context()))(t)
-	before := ok(layout.Read(filepath.Join(s.Kitchen.Root, project.BundleDir(version))))(t)
-	after := ok(layout.Read(filepath.Join(s.Out, project.BundleDir(version))))(t)
+	result := testkit.Must(s.Run(t.Context()))(t)
+	before := testkit.Must(checkout.ReadFiles(filepath.Join(s.Builder.Root, project.BundleDir(version))))(t)
+	after := testkit.Must(checkout.ReadFiles(filepath.Join(s.Out, project.BundleDir(version))))(t)
 	if changed := before.Differences(after); len(changed) != 1 || changed[0] != csvFile {
 		t.Fatalf("changed files: %v", changed)
 	}
@@ -143,9 +112,9 @@ func TestAMapChangesOperandsAndNothingElse(t *testing.T) {
 		want = strings.ReplaceAll(want, official, standIn)
 	}
 	if want != string(after[csvFile]) {
-		t.Error("something else than operand references has changed")
+		t.Error("more than operand references has changed")
 	}
-	catalog := string(ok(os.ReadFile(filepath.Join(s.Out, "catalog", project.Package, "catalog.yaml")))(t))
+	catalog := string(testkit.Must(os.ReadFile(filepath.Join(s.Out, "catalog", project.Package, "catalog.yaml")))(t))
 	if !strings.Contains(catalog, result.Versions[0].BundleImage) {
 		t.Error("the catalog does not describe the staged bundle")
 	}
@@ -156,16 +125,16 @@ func TestAMapChangesOperandsAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestElsewhereManifestsNameThatRegistry(t *testing.T) {
+func TestRenameNamesTheRegistryInManifests(t *testing.T) {
 	s := released(t)
-	s.Places = stage.Places{Registry: s.Places.Registry + "/team", Rename: true}
-	result := ok(s.Run(t.Context()))(t)
+	s.Registry = project.Registry{Host: s.Registry.Host + "/team", Rename: true}
+	result := testkit.Must(s.Run(t.Context()))(t)
 	assertPullable(t, result.Versions[0].OperatorImage)
 	assertPullable(t, result.Versions[0].BundleImage)
 	assertPullable(t, result.CatalogTag)
-	csv := string(ok(os.ReadFile(filepath.Join(s.Out, project.BundleDir(version), csvFile)))(t))
-	manifest := string(ok(os.ReadFile(filepath.Join(s.Out, "olm", "20-catalogsource.yaml")))(t))
-	if strings.Contains(csv+manifest, "quay.io/example/") || !strings.Contains(csv, "image: "+s.Places.Registry+"/memcached-operator") {
+	csv := string(testkit.Must(os.ReadFile(filepath.Join(s.Out, project.BundleDir(version), csvFile)))(t))
+	manifest := string(testkit.Must(os.ReadFile(filepath.Join(s.Out, "olm", "20-catalogsource.yaml")))(t))
+	if strings.Contains(csv+manifest, "quay.io/example/") || !strings.Contains(csv, "image: "+s.Registry.Host+"/memcached-operator") {
 		t.Errorf("the official registry is still named:\n%s%s", csv, manifest)
 	}
 	if !strings.Contains(csv, project.SourceURL) {
@@ -173,39 +142,39 @@ func TestElsewhereManifestsNameThatRegistry(t *testing.T) {
 	}
 	for _, official := range project.Operands() {
 		if !strings.Contains(csv, official.Image) {
-			t.Errorf("%s was renamed, which is none of the project's images", official.Image)
+			t.Errorf("%s was renamed, but is not an image of the project", official.Image)
 		}
 	}
 }
 
-func TestWhatIsNotTheReleaseIsNotStaged(t *testing.T) {
+func TestRunRefusesChangedReleases(t *testing.T) {
 	t.Run("a changed bundle", func(t *testing.T) {
 		s := released(t)
-		ok(0, os.WriteFile(filepath.Join(s.Kitchen.Root, project.BundleDir(version), csvFile), []byte("x"), 0o600))(t)
+		testkit.Must(0, os.WriteFile(filepath.Join(s.Builder.Root, project.BundleDir(version), csvFile), []byte("x"), 0o600))(t)
 		if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), csvFile+" has changed") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("a bundle image that comes out differently", func(t *testing.T) {
 		s := released(t)
-		releases := ok(record.Load(s.Kitchen.Root))(t)
+		releases := testkit.Must(record.Load(s.Builder.Root))(t)
 		releases.Releases[0].BundleImage = project.BundleImage + "@sha256:" + strings.Repeat("0", 64)
-		ok(0, releases.Save(s.Kitchen.Root))(t)
+		testkit.Must(0, releases.Save(s.Builder.Root))(t)
 		if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is not the released one") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("nothing at all", func(t *testing.T) {
 		s := released(t)
-		ok(0, os.Remove(filepath.Join(s.Kitchen.Root, record.File)))(t)
+		testkit.Must(0, os.Remove(filepath.Join(s.Builder.Root, record.File)))(t)
 		if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--with-unreleased") {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-func TestAnUnreachableRegistryIsSaidBeforehand(t *testing.T) {
-	s := &stage.Stage{Places: stage.Places{Registry: "localhost:1"}}
+func TestCheckReportsAnUnreachableRegistry(t *testing.T) {
+	s := &stage.Stage{Registry: project.Registry{Host: "localhost:1"}}
 	if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "registry localhost:1 cannot be reached, so nothing was built") {
 		t.Errorf("got %v", err)
 	}

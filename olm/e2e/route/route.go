@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/example/memcached-operator/hack/catalog/graph"
+	"github.com/example/memcached-operator/hack/graph"
 )
 
 // Step is one upgrade.

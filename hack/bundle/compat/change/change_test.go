@@ -1,16 +1,13 @@
 package change_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/hack/bundle/compat/change"
-	"github.com/example/memcached-operator/hack/bundle/project"
 )
 
 type (
@@ -18,7 +15,7 @@ type (
 	schema = apiextensionsv1.JSONSchemaProps
 )
 
-// edit returns a mutation of the schema of v1alpha1 at a path such as status.conditions[].type; the empty path is the
+// edit returns a mutation of the schema of v1alpha1 at a path such as status.conditions[].type. The empty path is the
 // object itself.
 func edit(path string, mutate func(*schema)) func(*crd) {
 	return func(c *crd) { editBelow(c.Spec.Versions[0].Schema.OpenAPIV3Schema, path, mutate) }
@@ -40,22 +37,15 @@ func editBelow(s *schema, path string, mutate func(*schema)) {
 	s.Properties[name] = property
 }
 
-// rich is the real definition with one more field of every kind that it lacks.
+// rich is the real CRD with one more field of every kind that it lacks.
 func rich(t *testing.T) *crd {
 	t.Helper()
-	content, err := os.ReadFile("../../../../" + project.BundleDir("0.1.0") + "/manifests/cache.example.com_memcacheds.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c crd
-	if err := yaml.UnmarshalStrict(content, &c); err != nil {
-		t.Fatal(err)
-	}
-	edit("spec", addFields)(&c)
+	c := definition(t)
+	edit("spec", addFields)(c)
 	second := *c.Spec.Versions[0].DeepCopy()
 	second.Name, second.Storage = "v1alpha2", false
 	c.Spec.Versions = append(c.Spec.Versions, second)
-	return &c
+	return c
 }
 
 func addFields(spec *schema) {
@@ -77,8 +67,8 @@ func raw(values ...string) []apiextensionsv1.JSON {
 	return list
 }
 
-// compare mutates v1alpha1 of a copy, and the same in v1alpha2 where the mutation concerns a schema, so that the two
-// stay alike; it returns "version path rule" of each finding about v1alpha1 or the whole definition.
+// compare mutates v1alpha1 of a copy. It copies the schema to v1alpha2, so that both versions stay the same. It returns
+// "version path rule" of each finding about v1alpha1 or the whole CRD.
 func compare(t *testing.T, mutate func(*crd)) ([]string, []change.Finding) {
 	t.Helper()
 	older, newer := rich(t), rich(t)
@@ -97,72 +87,72 @@ func compare(t *testing.T, mutate func(*crd)) ([]string, []change.Finding) {
 	return short, findings
 }
 
-func TestEveryIncompatibilityIsOneFinding(t *testing.T) {
+func TestCompareReportsEachIncompatibilityOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		mutate func(*crd)
 		want   string
 	}{
-		"kind":                               {func(c *crd) { c.Spec.Names.Kind = "Cache" }, "  kind"},
-		"list kind":                          {func(c *crd) { c.Spec.Names.ListKind = "Caches" }, "  listKind"},
-		"plural":                             {func(c *crd) { c.Spec.Names.Plural = "caches" }, "  plural"},
-		"singular":                           {func(c *crd) { c.Spec.Names.Singular = "cache" }, "  singular"},
-		"short name":                         {func(c *crd) { c.Spec.Names.ShortNames = nil }, "  shortNames"},
-		"category":                           {func(c *crd) { c.Spec.Names.Categories = nil }, "  categories"},
-		"group":                              {func(c *crd) { c.Spec.Group = "caches.example.com" }, "  group"},
-		"scope":                              {func(c *crd) { c.Spec.Scope = "Cluster" }, "  scope"},
-		"conversion":                         {func(c *crd) { c.Spec.Conversion = webhook() }, "  conversion"},
-		"version unserved":                   {func(c *crd) { c.Spec.Versions[0].Served = false }, "v1alpha1  served"},
-		"stored version removed":             {func(c *crd) { c.Spec.Versions = c.Spec.Versions[1:]; c.Spec.Versions[0].Storage = true }, "v1alpha1  storage"},
-		"status subresource":                 {func(c *crd) { c.Spec.Versions[0].Subresources.Status = nil }, "v1alpha1  status"},
-		"scale subresource":                  {func(c *crd) { c.Spec.Versions[0].Subresources.Scale = nil }, "v1alpha1  scale"},
-		"scale path":                         {func(c *crd) { c.Spec.Versions[0].Subresources.Scale.SpecReplicasPath = ".spec.nodes" }, "v1alpha1  scale"},
-		"field removed":                      {edit("status", func(s *schema) { delete(s.Properties, "nodes") }), "v1alpha1 status.nodes removed"},
-		"tree removed":                       {edit("status", func(s *schema) { delete(s.Properties, "conditions") }), "v1alpha1 status.conditions removed"},
-		"field of an item removed":           {edit("status.conditions[]", func(s *schema) { delete(s.Properties, "message") }), "v1alpha1 status.conditions[*].message removed"},
-		"required field":                     {edit("spec", func(s *schema) { s.Required = append(s.Required, "mode") }), "v1alpha1 spec required"},
-		"type":                               {edit("spec.size", func(s *schema) { s.Type = "string" }), "v1alpha1 spec.size type"},
-		"no longer int or string":            {edit("spec.memory", func(s *schema) { *s = schema{Type: "string"} }), "v1alpha1 spec.memory type"},
-		"minimum raised":                     {edit("spec.size", func(s *schema) { s.Minimum = ptr.To(1.0) }), "v1alpha1 spec.size minimum"},
-		"minimum excluded":                   {edit("spec.size", func(s *schema) { s.ExclusiveMinimum = true }), "v1alpha1 spec.size exclusiveMinimum"},
-		"maximum introduced":                 {edit("spec.size", func(s *schema) { s.Maximum = ptr.To(10.0) }), "v1alpha1 spec.size maximum"},
-		"maximum of items lowered":           {edit("spec.ports[]", func(s *schema) { s.Maximum = ptr.To(8.0) }), "v1alpha1 spec.ports[*] maximum"},
-		"maximum excluded":                   {edit("spec.ports[]", func(s *schema) { s.ExclusiveMaximum = true }), "v1alpha1 spec.ports[*] exclusiveMaximum"},
-		"multiple":                           {edit("spec.size", func(s *schema) { s.MultipleOf = ptr.To(2.0) }), "v1alpha1 spec.size multipleOf"},
-		"length lowered":                     {edit("spec.name", func(s *schema) { s.MaxLength = ptr.To(int64(9)) }), "v1alpha1 spec.name maxLength"},
-		"length of values lowered":           {edit("spec.labels", func(s *schema) { s.AdditionalProperties.Schema.MaxLength = ptr.To(int64(9)) }), "v1alpha1 spec.labels[*] maxLength"},
-		"minimum length":                     {edit("spec.name", func(s *schema) { s.MinLength = ptr.To(int64(1)) }), "v1alpha1 spec.name minLength"},
-		"fewer items":                        {edit("spec.ports", func(s *schema) { s.MaxItems = ptr.To(int64(4)) }), "v1alpha1 spec.ports maxItems"},
-		"more items":                         {edit("spec.ports", func(s *schema) { s.MinItems = ptr.To(int64(1)) }), "v1alpha1 spec.ports minItems"},
-		"fewer properties":                   {edit("spec.labels", func(s *schema) { s.MaxProperties = ptr.To(int64(4)) }), "v1alpha1 spec.labels maxProperties"},
-		"more properties":                    {edit("spec.labels", func(s *schema) { s.MinProperties = ptr.To(int64(1)) }), "v1alpha1 spec.labels minProperties"},
-		"unique items":                       {edit("spec.ports", func(s *schema) { s.UniqueItems = true }), "v1alpha1 spec.ports uniqueItems"},
-		"pattern changed":                    {edit("spec.name", func(s *schema) { s.Pattern = "^[a-c]+$" }), "v1alpha1 spec.name pattern"},
-		"pattern introduced":                 {edit("spec.mode", func(s *schema) { s.Pattern = "^f" }), "v1alpha1 spec.mode pattern"},
-		"pattern beside branches":            {edit("spec.memory", func(s *schema) { s.Pattern = "^[1-9]+$" }), "v1alpha1 spec.memory pattern"},
-		"enum value removed":                 {edit("spec.mode", func(s *schema) { s.Enum = raw(`"safe"`) }), "v1alpha1 spec.mode enum"},
-		"enum introduced":                    {edit("spec.name", func(s *schema) { s.Enum = raw(`"a"`) }), "v1alpha1 spec.name enum"},
-		"default changed":                    {edit("spec.mode", func(s *schema) { s.Default = &raw(`"fast"`)[0] }), "v1alpha1 spec.mode default"},
-		"default removed":                    {edit("spec.mode", func(s *schema) { s.Default = nil }), "v1alpha1 spec.mode default"},
-		"default introduced":                 {edit("spec.name", func(s *schema) { s.Default = &raw(`"a"`)[0] }), "v1alpha1 spec.name default"},
-		"format changed":                     {edit("spec.size", func(s *schema) { s.Format = "int64" }), "v1alpha1 spec.size format"},
-		"format introduced":                  {edit("spec.name", func(s *schema) { s.Format = "date" }), "v1alpha1 spec.name format"},
-		"null refused":                       {edit("spec.name", func(s *schema) { s.Nullable = false }), "v1alpha1 spec.name nullable"},
-		"rule introduced":                    {edit("spec", func(s *schema) { s.XValidations = rules("self.size < 9") }), "v1alpha1 spec x-kubernetes-validations"},
-		"rule changed":                       {edit("", func(s *schema) { s.XValidations[0].Rule = "size(self.metadata.name) <= 51" }), "v1alpha1  x-kubernetes-validations"},
-		"unknown fields dropped":             {edit("spec.free", func(s *schema) { s.XPreserveUnknownFields = nil }), "v1alpha1 spec.free x-kubernetes-preserve-unknown-fields"},
-		"embedded resource":                  {edit("spec.free", func(s *schema) { s.XEmbeddedResource = true }), "v1alpha1 spec.free x-kubernetes-embedded-resource"},
-		"map closed":                         {edit("spec.labels", func(s *schema) { s.AdditionalProperties = nil }), "v1alpha1 spec.labels additionalProperties"},
-		"list type":                          {edit("status.nodes", func(s *schema) { s.XListType = ptr.To("set") }), "v1alpha1 status.nodes x-kubernetes-list-type"},
-		"list keys":                          {edit("status.conditions", func(s *schema) { s.XListMapKeys = []string{"reason"} }), "v1alpha1 status.conditions x-kubernetes-list-map-keys"},
-		"map type":                           {edit("spec.labels", func(s *schema) { s.XMapType = ptr.To("atomic") }), "v1alpha1 spec.labels x-kubernetes-map-type"},
-		"all of":                             {edit("spec.name", func(s *schema) { s.AllOf = []schema{{Pattern: "a"}} }), "v1alpha1 spec.name allOf"},
-		"any of":                             {edit("spec.memory", func(s *schema) { s.AnyOf = []schema{{Type: "string"}} }), "v1alpha1 spec.memory anyOf"},
-		"one of":                             {edit("spec", func(s *schema) { s.OneOf = []schema{{Required: []string{"mode"}}} }), "v1alpha1 spec oneOf"},
-		"not":                                {edit("spec.name", func(s *schema) { s.Not = &schema{Pattern: "a"} }), "v1alpha1 spec.name not"},
-		"what nobody judges":                 {edit("spec.name", func(s *schema) { s.Ref = ptr.To("#/a") }), "v1alpha1 spec.name unknown"},
-		"words of a rule (OLM 1)":            {edit("", func(s *schema) { s.XValidations[0].Message = "shorter, please" }), "v1alpha1  olm-v1"},
-		"words about a map's values (OLM 1)": {edit("spec.labels", func(s *schema) { s.AdditionalProperties.Schema.Description = "Other words." }), "v1alpha1 spec.labels olm-v1"},
-		"a pattern loosened (OLM 1)":         {edit("spec.name", func(s *schema) { s.Pattern = "" }), "v1alpha1 spec.name olm-v1"},
+		"kind":                                  {func(c *crd) { c.Spec.Names.Kind = "Cache" }, "  kind"},
+		"list kind":                             {func(c *crd) { c.Spec.Names.ListKind = "Caches" }, "  listKind"},
+		"plural":                                {func(c *crd) { c.Spec.Names.Plural = "caches" }, "  plural"},
+		"singular":                              {func(c *crd) { c.Spec.Names.Singular = "cache" }, "  singular"},
+		"short name":                            {func(c *crd) { c.Spec.Names.ShortNames = nil }, "  shortNames"},
+		"category":                              {func(c *crd) { c.Spec.Names.Categories = nil }, "  categories"},
+		"group":                                 {func(c *crd) { c.Spec.Group = "caches.example.com" }, "  group"},
+		"scope":                                 {func(c *crd) { c.Spec.Scope = "Cluster" }, "  scope"},
+		"conversion":                            {func(c *crd) { c.Spec.Conversion = webhook() }, "  conversion"},
+		"version unserved":                      {func(c *crd) { c.Spec.Versions[0].Served = false }, "v1alpha1  served"},
+		"stored version removed":                {func(c *crd) { c.Spec.Versions = c.Spec.Versions[1:]; c.Spec.Versions[0].Storage = true }, "v1alpha1  storage"},
+		"status subresource":                    {func(c *crd) { c.Spec.Versions[0].Subresources.Status = nil }, "v1alpha1  status"},
+		"scale subresource":                     {func(c *crd) { c.Spec.Versions[0].Subresources.Scale = nil }, "v1alpha1  scale"},
+		"scale path":                            {func(c *crd) { c.Spec.Versions[0].Subresources.Scale.SpecReplicasPath = ".spec.nodes" }, "v1alpha1  scale"},
+		"field removed":                         {edit("status", func(s *schema) { delete(s.Properties, "nodes") }), "v1alpha1 status.nodes removed"},
+		"tree removed":                          {edit("status", func(s *schema) { delete(s.Properties, "conditions") }), "v1alpha1 status.conditions removed"},
+		"field of an item removed":              {edit("status.conditions[]", func(s *schema) { delete(s.Properties, "message") }), "v1alpha1 status.conditions[*].message removed"},
+		"required field":                        {edit("spec", func(s *schema) { s.Required = append(s.Required, "mode") }), "v1alpha1 spec required"},
+		"type":                                  {edit("spec.size", func(s *schema) { s.Type = "string" }), "v1alpha1 spec.size type"},
+		"no longer int or string":               {edit("spec.memory", func(s *schema) { *s = schema{Type: "string"} }), "v1alpha1 spec.memory type"},
+		"minimum raised":                        {edit("spec.size", func(s *schema) { s.Minimum = ptr.To(1.0) }), "v1alpha1 spec.size minimum"},
+		"minimum excluded":                      {edit("spec.size", func(s *schema) { s.ExclusiveMinimum = true }), "v1alpha1 spec.size exclusiveMinimum"},
+		"maximum introduced":                    {edit("spec.size", func(s *schema) { s.Maximum = ptr.To(10.0) }), "v1alpha1 spec.size maximum"},
+		"maximum of items lowered":              {edit("spec.ports[]", func(s *schema) { s.Maximum = ptr.To(8.0) }), "v1alpha1 spec.ports[*] maximum"},
+		"maximum excluded":                      {edit("spec.ports[]", func(s *schema) { s.ExclusiveMaximum = true }), "v1alpha1 spec.ports[*] exclusiveMaximum"},
+		"multiple":                              {edit("spec.size", func(s *schema) { s.MultipleOf = ptr.To(2.0) }), "v1alpha1 spec.size multipleOf"},
+		"length lowered":                        {edit("spec.name", func(s *schema) { s.MaxLength = ptr.To(int64(9)) }), "v1alpha1 spec.name maxLength"},
+		"length of values lowered":              {edit("spec.labels", func(s *schema) { s.AdditionalProperties.Schema.MaxLength = ptr.To(int64(9)) }), "v1alpha1 spec.labels[*] maxLength"},
+		"minimum length":                        {edit("spec.name", func(s *schema) { s.MinLength = ptr.To(int64(1)) }), "v1alpha1 spec.name minLength"},
+		"fewer items":                           {edit("spec.ports", func(s *schema) { s.MaxItems = ptr.To(int64(4)) }), "v1alpha1 spec.ports maxItems"},
+		"more items":                            {edit("spec.ports", func(s *schema) { s.MinItems = ptr.To(int64(1)) }), "v1alpha1 spec.ports minItems"},
+		"fewer properties":                      {edit("spec.labels", func(s *schema) { s.MaxProperties = ptr.To(int64(4)) }), "v1alpha1 spec.labels maxProperties"},
+		"more properties":                       {edit("spec.labels", func(s *schema) { s.MinProperties = ptr.To(int64(1)) }), "v1alpha1 spec.labels minProperties"},
+		"unique items":                          {edit("spec.ports", func(s *schema) { s.UniqueItems = true }), "v1alpha1 spec.ports uniqueItems"},
+		"pattern changed":                       {edit("spec.name", func(s *schema) { s.Pattern = "^[a-c]+$" }), "v1alpha1 spec.name pattern"},
+		"pattern introduced":                    {edit("spec.mode", func(s *schema) { s.Pattern = "^f" }), "v1alpha1 spec.mode pattern"},
+		"pattern beside branches":               {edit("spec.memory", func(s *schema) { s.Pattern = "^[1-9]+$" }), "v1alpha1 spec.memory pattern"},
+		"enum value removed":                    {edit("spec.mode", func(s *schema) { s.Enum = raw(`"safe"`) }), "v1alpha1 spec.mode enum"},
+		"enum introduced":                       {edit("spec.name", func(s *schema) { s.Enum = raw(`"a"`) }), "v1alpha1 spec.name enum"},
+		"default changed":                       {edit("spec.mode", func(s *schema) { s.Default = &raw(`"fast"`)[0] }), "v1alpha1 spec.mode default"},
+		"default removed":                       {edit("spec.mode", func(s *schema) { s.Default = nil }), "v1alpha1 spec.mode default"},
+		"default introduced":                    {edit("spec.name", func(s *schema) { s.Default = &raw(`"a"`)[0] }), "v1alpha1 spec.name default"},
+		"format changed":                        {edit("spec.size", func(s *schema) { s.Format = "int64" }), "v1alpha1 spec.size format"},
+		"format introduced":                     {edit("spec.name", func(s *schema) { s.Format = "date" }), "v1alpha1 spec.name format"},
+		"null refused":                          {edit("spec.name", func(s *schema) { s.Nullable = false }), "v1alpha1 spec.name nullable"},
+		"rule introduced":                       {edit("spec", func(s *schema) { s.XValidations = rules("self.size < 9") }), "v1alpha1 spec x-kubernetes-validations"},
+		"rule changed":                          {edit("", func(s *schema) { s.XValidations[0].Rule = "size(self.metadata.name) <= 51" }), "v1alpha1  x-kubernetes-validations"},
+		"unknown fields dropped":                {edit("spec.free", func(s *schema) { s.XPreserveUnknownFields = nil }), "v1alpha1 spec.free x-kubernetes-preserve-unknown-fields"},
+		"embedded resource":                     {edit("spec.free", func(s *schema) { s.XEmbeddedResource = true }), "v1alpha1 spec.free x-kubernetes-embedded-resource"},
+		"map closed":                            {edit("spec.labels", func(s *schema) { s.AdditionalProperties = nil }), "v1alpha1 spec.labels additionalProperties"},
+		"list type":                             {edit("status.nodes", func(s *schema) { s.XListType = ptr.To("set") }), "v1alpha1 status.nodes x-kubernetes-list-type"},
+		"list keys":                             {edit("status.conditions", func(s *schema) { s.XListMapKeys = []string{"reason"} }), "v1alpha1 status.conditions x-kubernetes-list-map-keys"},
+		"map type":                              {edit("spec.labels", func(s *schema) { s.XMapType = ptr.To("atomic") }), "v1alpha1 spec.labels x-kubernetes-map-type"},
+		"all of":                                {edit("spec.name", func(s *schema) { s.AllOf = []schema{{Pattern: "a"}} }), "v1alpha1 spec.name allOf"},
+		"any of":                                {edit("spec.memory", func(s *schema) { s.AnyOf = []schema{{Type: "string"}} }), "v1alpha1 spec.memory anyOf"},
+		"one of":                                {edit("spec", func(s *schema) { s.OneOf = []schema{{Required: []string{"mode"}}} }), "v1alpha1 spec oneOf"},
+		"not":                                   {edit("spec.name", func(s *schema) { s.Not = &schema{Pattern: "a"} }), "v1alpha1 spec.name not"},
+		"unknown keyword":                       {edit("spec.name", func(s *schema) { s.Ref = ptr.To("#/a") }), "v1alpha1 spec.name unknown"},
+		"message of a rule (OLM 1)":             {edit("", func(s *schema) { s.XValidations[0].Message = "shorter, please" }), "v1alpha1  olm-v1"},
+		"description of a map's values (OLM 1)": {edit("spec.labels", func(s *schema) { s.AdditionalProperties.Schema.Description = "Other words." }), "v1alpha1 spec.labels olm-v1"},
+		"pattern removed (OLM 1)":               {edit("spec.name", func(s *schema) { s.Pattern = "" }), "v1alpha1 spec.name olm-v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			short, findings := compare(t, test.mutate)
@@ -170,15 +160,15 @@ func TestEveryIncompatibilityIsOneFinding(t *testing.T) {
 				t.Errorf("want only %q, got %q\n%v", test.want, short, findings)
 			}
 			for _, f := range findings {
-				if line := f.String(); f.Change == "" || f.Mend == "" || strings.Contains(line, "\n") || !strings.HasPrefix(line, "memcacheds.cache.example.com") {
-					t.Errorf("not one line that says where, what and the mend: %q", line)
+				if line := f.String(); f.Change == "" || f.Fix == "" || strings.Contains(line, "\n") || !strings.HasPrefix(line, "memcacheds.cache.example.com") {
+					t.Errorf("not one line with place, change and fix: %q", line)
 				}
 			}
 		})
 	}
 }
 
-func TestAdditionsAreNoFinding(t *testing.T) {
+func TestCompareAcceptsCompatibleChanges(t *testing.T) {
 	for name, mutate := range map[string]func(*crd){
 		"nothing": func(*crd) {},
 		"optional field": edit("spec", func(s *schema) {
@@ -215,17 +205,17 @@ func TestAdditionsAreNoFinding(t *testing.T) {
 	}
 }
 
-func TestDefinitionThatIsGone(t *testing.T) {
+func TestCompareReportsAMissingCRD(t *testing.T) {
 	findings, err := change.Compare([]*crd{rich(t)}, nil)
 	if err != nil || len(findings) != 1 || findings[0].Rule != change.RuleGone {
 		t.Errorf("got %v, %v", findings, err)
 	}
 	if findings, err := change.Compare(nil, []*crd{rich(t)}); err != nil || len(findings) > 0 {
-		t.Errorf("a new definition: %v, %v", findings, err)
+		t.Errorf("a new CRD: %v, %v", findings, err)
 	}
 }
 
-func TestVersionThatIsNotStoredIsRemoved(t *testing.T) {
+func TestCompareReportsARemovedVersion(t *testing.T) {
 	older, newer := rich(t), rich(t)
 	newer.Spec.Versions = newer.Spec.Versions[:1]
 	findings, err := change.Compare([]*crd{older}, []*crd{newer})
@@ -234,7 +224,7 @@ func TestVersionThatIsNotStoredIsRemoved(t *testing.T) {
 	}
 }
 
-func TestServedVersionsThatDiffer(t *testing.T) {
+func TestCompareReportsServedVersionsThatDiffer(t *testing.T) {
 	older, newer := rich(t), rich(t)
 	third := *newer.Spec.Versions[0].DeepCopy()
 	third.Name, third.Storage = "v1", false
@@ -251,7 +241,7 @@ func TestServedVersionsThatDiffer(t *testing.T) {
 	}
 }
 
-func TestAllIsListedAtOnce(t *testing.T) {
+func TestCompareReportsAllFindings(t *testing.T) {
 	short, _ := compare(t, func(c *crd) {
 		c.Spec.Names.ShortNames = nil
 		edit("spec.size", func(s *schema) { s.Minimum, s.Maximum = ptr.To(1.0), ptr.To(2.0) })(c)
@@ -263,7 +253,7 @@ func TestAllIsListedAtOnce(t *testing.T) {
 	}
 }
 
-func TestDefinitionWithoutSchema(t *testing.T) {
+func TestCompareRefusesACRDWithoutSchema(t *testing.T) {
 	broken := rich(t)
 	broken.Spec.Versions[0].Schema = nil
 	if _, err := change.Compare([]*crd{rich(t)}, []*crd{broken}); err == nil || !strings.Contains(err.Error(), "v1alpha1 has no schema") {

@@ -1,37 +1,78 @@
+// Package change finds changes of a CRD that would break objects, clients or upgrades of an older release. It is pure:
+// CRDs and objects in, findings out.
+//
+// crdify, the library of OLM v1's preflight check, judges most keywords of a schema. This package judges the keywords and
+// the parts of a CRD that crdify does not know. Then it runs crdify as OLM v1 does, to report everything that OLM v1
+// would refuse, and replays on sample objects what OLM v0 checks before it replaces a CRD.
 package change
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// RuleGone is the rule of the finding that a definition is missing from the newer release.
+// Finding is one incompatible change.
+type Finding struct {
+	// CRD is the name of the CRD, for example memcacheds.cache.example.com.
+	CRD string
+	// Version is the API version. It is empty if the change concerns the whole CRD.
+	Version string
+	// Path is the field, for example status.conditions[*].type, or empty for the object itself. [*] stands for every item
+	// of a list and every value of a map.
+	Path string
+	// Rule names what was compared, for example minimum or served.
+	Rule string
+	// Change says what changed, Fix what to do about it.
+	Change, Fix string
+}
+
+// String returns the finding in one line: where, what, and the fix.
+func (f Finding) String() string {
+	where := f.CRD
+	if f.Version != "" {
+		where += " " + f.Version
+	}
+	if f.Path != "" {
+		where += " " + f.Path
+	}
+	return where + ": " + f.Change + "; " + f.Fix
+}
+
+// RuleGone is the rule of the finding that a CRD is missing in the newer release.
 const RuleGone = "definition"
 
-// Compare lists every incompatibility between the definitions of two releases. Definitions that only the newer one has
-// are additions. Its error is about definitions that no API server would take, which cannot be compared.
+// Compare returns every incompatibility between the CRDs of two releases. CRDs that only the newer release has are
+// compatible. It returns an error for CRDs that no API server would accept, which it cannot compare.
 func Compare(older, newer []*apiextensionsv1.CustomResourceDefinition) ([]Finding, error) {
 	var findings []Finding
 	for _, old := range older {
-		next := find(newer, old.Name)
+		next := Find(newer, old.Name)
 		if next == nil {
-			findings = append(findings, Finding{Definition: old.Name, Rule: RuleGone,
-				Change: "the definition is no longer part of the bundle",
-				Mend:   "put it back: the objects of its users would be without an operator"})
+			findings = append(findings, Finding{CRD: old.Name, Rule: RuleGone,
+				Change: "the CRD is no longer part of the bundle",
+				Fix:    "put it back: objects of users would have no operator"})
 			continue
 		}
-		more, err := definition(old, next)
+		more, err := compareCRD(old, next)
 		if err != nil {
 			return nil, err
 		}
 		findings = append(findings, more...)
 	}
-	return sorted(findings), nil
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.CRD, b.CRD), strings.Compare(a.Version, b.Version),
+			strings.Compare(a.Path, b.Path), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Change, b.Change))
+	})
+	return findings, nil
 }
 
-func find(list []*apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.CustomResourceDefinition {
-	for _, crd := range list {
+// Find returns the CRD of that name, or nil.
+func Find(crds []*apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.CustomResourceDefinition {
+	for _, crd := range crds {
 		if crd.Name == name {
 			return crd
 		}
@@ -39,13 +80,13 @@ func find(list []*apiextensionsv1.CustomResourceDefinition, name string) *apiext
 	return nil
 }
 
-// definition compares two definitions of the same name.
-func definition(older, newer *apiextensionsv1.CustomResourceDefinition) ([]Finding, error) {
-	old, err := filled(older)
+// compareCRD compares two CRDs of the same name.
+func compareCRD(older, newer *apiextensionsv1.CustomResourceDefinition) ([]Finding, error) {
+	old, err := withDefaults(older)
 	if err != nil {
 		return nil, err
 	}
-	next, err := filled(newer)
+	next, err := withDefaults(newer)
 	if err != nil {
 		return nil, err
 	}
@@ -53,50 +94,50 @@ func definition(older, newer *apiextensionsv1.CustomResourceDefinition) ([]Findi
 	if err != nil {
 		return nil, err
 	}
-	findings := append(identity(old, next), versions(old, next)...)
+	findings := append(compareNames(old, next), compareVersions(old, next)...)
 	var inSchemas []Finding
 	for i := range old.Spec.Versions {
 		oldVersion := &old.Spec.Versions[i]
 		newVersion := version(next, oldVersion.Name)
 		if newVersion == nil {
-			continue // Named by versions above.
+			continue // compareVersions has reported it.
 		}
-		findings = append(findings, named(oldVersion.Name, subresources(oldVersion, newVersion))...)
-		inSchemas = append(inSchemas, named(oldVersion.Name,
+		findings = append(findings, inVersion(oldVersion.Name, compareSubresources(oldVersion, newVersion))...)
+		inSchemas = append(inSchemas, inVersion(oldVersion.Name,
 			schemas.compare(oldVersion.Schema.OpenAPIV3Schema, newVersion.Schema.OpenAPIV3Schema))...)
 	}
 	refused, err := preflight(old, next, inSchemas)
 	if err != nil {
 		return nil, err
 	}
-	findings = append(append(findings, inSchemas...), refused...)
+	findings = slices.Concat(findings, inSchemas, refused)
 	for i := range findings {
-		findings[i].Definition = old.Name
+		findings[i].CRD = old.Name
 	}
 	return findings, nil
 }
 
-// named fills in the version that findings are about.
-func named(version string, findings []Finding) []Finding {
+// inVersion sets the version of the findings.
+func inVersion(version string, findings []Finding) []Finding {
 	for i := range findings {
 		findings[i].Version = version
 	}
 	return findings
 }
 
-// filled returns a copy with the defaults that the API server sets, so that leaving a field out and writing its default
-// compare as equal.
-func filled(crd *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+// withDefaults returns a copy with the defaults of the API server, so that an absent field equals its default.
+func withDefaults(crd *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	crd = crd.DeepCopy()
 	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
 	for _, v := range crd.Spec.Versions {
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-			return nil, fmt.Errorf("%s %s has no schema: a definition needs spec.versions[].schema.openAPIV3Schema", crd.Name, v.Name)
+			return nil, fmt.Errorf("%s %s has no schema: a CRD needs spec.versions[].schema.openAPIV3Schema", crd.Name, v.Name)
 		}
 	}
 	return crd, nil
 }
 
+// version returns the version of that name, or nil.
 func version(crd *apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
 	for i := range crd.Spec.Versions {
 		if crd.Spec.Versions[i].Name == name {

@@ -10,22 +10,23 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 )
 
-// keyword judges a part of a schema that crdify has no check for.
+// keyword checks a keyword of a schema that crdify has no check for.
 type keyword struct {
 	name string
-	// tightened says what changed, empty when every object that was valid still is and means the same.
+	// tightened says what changed. It is empty if every valid object stays valid and means the same.
 	tightened func(old, next *schema) string
 	clear     func(*schema)
-	mend      string
+	fix       string
 }
 
 const (
-	keepValues    = "allow every value that was allowed: stored objects may hold it, and OLM validates them before it upgrades"
-	keepMeaning   = "keep it as it was: server-side apply would merge existing objects in another way"
-	keepUnknown   = "keep what was accepted: fields in stored objects would be refused or dropped"
-	cannotCompare = " (whether every old value still fits cannot be computed)"
+	keepValues    = "allow every value that was allowed: stored objects may have it, and OLM validates them before an upgrade"
+	keepMeaning   = "keep it: server-side apply would merge existing objects in another way"
+	keepUnknown   = "keep accepting it: fields of stored objects would be refused or dropped"
+	cannotCompare = " (it cannot be computed whether every old value still fits)"
 )
 
 var keywords = []keyword{
@@ -41,32 +42,32 @@ var keywords = []keyword{
 		return excluded("maximum", old.Maximum, next.Maximum, next.ExclusiveMaximum && !old.ExclusiveMaximum)
 	}, func(s *schema) { s.ExclusiveMaximum = false }, keepValues},
 	{"uniqueItems", func(old, next *schema) string {
-		return onlyWhen(next.UniqueItems && !old.UniqueItems, "items have to be unique now")
+		return onlyWhen(next.UniqueItems && !old.UniqueItems, "items must be unique now")
 	}, func(s *schema) { s.UniqueItems = false }, keepValues},
 	{"nullable", func(old, next *schema) string {
 		return onlyWhen(old.Nullable && !next.Nullable, "null is no longer allowed")
 	}, func(s *schema) { s.Nullable = false }, keepValues},
 	{"x-kubernetes-validations", rulesAdded, func(s *schema) { s.XValidations = nil },
-		"take the rule back, or check in the reconciler and report a condition: stored objects may break it and could not be written again"},
+		"remove the rule, or check it in the reconciler and report a condition: stored objects may break it and could not be updated"},
 	{"additionalProperties", mapNarrowed, func(s *schema) { s.AdditionalProperties = nil }, keepUnknown},
 	{"x-kubernetes-preserve-unknown-fields", func(old, next *schema) string {
-		return onlyWhen(isTrue(old.XPreserveUnknownFields) && !isTrue(next.XPreserveUnknownFields), "unknown fields are no longer kept")
+		return onlyWhen(ptr.Deref(old.XPreserveUnknownFields, false) && !ptr.Deref(next.XPreserveUnknownFields, false), "unknown fields are no longer kept")
 	}, func(s *schema) { s.XPreserveUnknownFields = nil }, keepUnknown},
 	{"x-kubernetes-embedded-resource", func(old, next *schema) string {
-		return onlyWhen(next.XEmbeddedResource && !old.XEmbeddedResource, "the value has to be a whole Kubernetes object now")
+		return onlyWhen(next.XEmbeddedResource && !old.XEmbeddedResource, "the value must be a Kubernetes object now")
 	}, func(s *schema) { s.XEmbeddedResource = false }, keepValues},
-	{"x-kubernetes-int-or-string", never, func(s *schema) { s.XIntOrString = false }, ""}, // Losing it is a change of type.
+	{"x-kubernetes-int-or-string", never, func(s *schema) { s.XIntOrString = false }, ""}, // Its removal is a change of type.
 	{"x-kubernetes-list-type", func(old, next *schema) string {
-		return replaced("list type", or(old.XListType, "atomic"), or(next.XListType, "atomic"))
+		return replaced("list type", ptr.Deref(old.XListType, "atomic"), ptr.Deref(next.XListType, "atomic"))
 	}, func(s *schema) { s.XListType = nil }, keepMeaning},
 	{"x-kubernetes-list-map-keys", func(old, next *schema) string {
-		if or(old.XListType, "atomic") != or(next.XListType, "atomic") {
-			return "" // The list type says it all.
+		if ptr.Deref(old.XListType, "atomic") != ptr.Deref(next.XListType, "atomic") {
+			return "" // x-kubernetes-list-type reports it.
 		}
 		return replaced("list keys", strings.Join(old.XListMapKeys, ","), strings.Join(next.XListMapKeys, ","))
 	}, func(s *schema) { s.XListMapKeys = nil }, keepMeaning},
 	{"x-kubernetes-map-type", func(old, next *schema) string {
-		return replaced("map type", or(old.XMapType, "granular"), or(next.XMapType, "granular"))
+		return replaced("map type", ptr.Deref(old.XMapType, "granular"), ptr.Deref(next.XMapType, "granular"))
 	}, func(s *schema) { s.XMapType = nil }, keepMeaning},
 	{"allOf", func(old, next *schema) string { return introducedOrChanged("allOf", old.AllOf, next.AllOf) },
 		func(s *schema) { s.AllOf = nil }, keepValues},
@@ -105,20 +106,20 @@ func formatChanged(old, next *schema) string {
 	}
 }
 
-// excluded tells of a bound that stayed but no longer belongs to what is allowed.
+// excluded reports a bound that is the same but no longer allowed itself.
 func excluded(bound string, old, next *float64, excludes bool) string {
 	if !excludes || old == nil || next == nil || *old != *next {
-		return "" // A bound that moved is crdify's to judge.
+		return "" // crdify checks a changed bound.
 	}
 	return fmt.Sprintf("the %s %v itself is no longer allowed", bound, *next)
 }
 
-// rulesAdded tells of CEL rules that the older schema does not have. Its messages may change: they decide nothing.
+// rulesAdded reports CEL rules that the older schema does not have. Their messages may change.
 func rulesAdded(old, next *schema) string {
 	var added []string
 	for _, rule := range next.XValidations {
 		known := slices.ContainsFunc(old.XValidations, func(was apiextensionsv1.ValidationRule) bool {
-			return was.Rule == rule.Rule && isTrue(was.OptionalOldSelf) == isTrue(rule.OptionalOldSelf)
+			return was.Rule == rule.Rule && ptr.Deref(was.OptionalOldSelf, false) == ptr.Deref(rule.OptionalOldSelf, false)
 		})
 		if !known {
 			added = append(added, strings.Join(strings.Fields(rule.Rule), " "))
@@ -127,7 +128,7 @@ func rulesAdded(old, next *schema) string {
 	return onlyWhen(len(added) > 0, "new or changed rules: "+strings.Join(added, " and "))
 }
 
-// mapNarrowed tells of unknown keys that were accepted and no longer are, or only with values of a certain schema.
+// mapNarrowed reports that arbitrary keys are no longer accepted, or only with values of a certain schema.
 func mapNarrowed(old, next *schema) string {
 	was, is := old.AdditionalProperties, next.AdditionalProperties
 	accepted := was != nil && (was.Allows || was.Schema != nil)
@@ -142,7 +143,7 @@ func mapNarrowed(old, next *schema) string {
 	}
 }
 
-// introducedOrChanged tells of a restriction that the older schema lacks or has in another form.
+// introducedOrChanged reports a restriction that the older schema lacks or has in another form.
 func introducedOrChanged(name string, old, next any) string {
 	switch {
 	case isEmpty(next) || equality.Semantic.DeepEqual(old, next):
@@ -170,33 +171,18 @@ func onlyWhen(condition bool, change string) string {
 	return ""
 }
 
-func isTrue(flag *bool) bool { return flag != nil && *flag }
-
-func or(value *string, fallback string) string {
-	if value == nil {
-		return fallback
-	}
-	return *value
-}
-
-// differing names the keywords that are not the same in both, sorted.
+// differing returns the keywords that differ, sorted.
 func differing(a, b *schema) []string {
-	names := map[string]bool{}
 	was, is := fields(a), fields(b)
-	for name, value := range was {
-		names[name] = string(is[name]) != string(value)
-	}
-	for name := range is {
-		names[name] = names[name] || was[name] == nil
-	}
-	maps.DeleteFunc(names, func(_ string, differs bool) bool { return !differs })
-	return slices.Sorted(maps.Keys(names))
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(both)), func(name string) bool { return string(was[name]) == string(is[name]) })
 }
 
-// fields are the keywords that are set, as they are written.
+// fields returns the keywords that are set, as JSON.
 func fields(s *schema) map[string]json.RawMessage {
-	var set map[string]json.RawMessage
-	if raw, err := json.Marshal(s); err == nil { // A schema that was read can be written.
+	set := map[string]json.RawMessage{}
+	if raw, err := json.Marshal(s); err == nil { // A schema that was decoded can be encoded.
 		_ = json.Unmarshal(raw, &set)
 	}
 	return set

@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/crdify/pkg/validations/property"
 )
 
-// RulePreflight is the rule of a finding that only OLM v1 has: the change breaks no object, but OLM v1 refuses it.
+// RulePreflight is the rule of a change that breaks no object, but that OLM v1 refuses.
 const RulePreflight = "olm-v1"
 
-// preflightConfig is what OLM v1 configures crdify with (operator-controller, preflights/crdupgradesafety): whatever
-// crdify has no check for is refused, descriptions may change, and enums may grow.
+// preflightConfig is OLM v1's configuration of crdify (operator-controller, preflights/crdupgradesafety): it refuses
+// changes that crdify has no check for. Descriptions may change, and enums may grow.
 func preflightConfig() *config.Config {
 	return &config.Config{
 		Conversion:           config.ConversionPolicyIgnore,
@@ -30,7 +30,7 @@ func preflightConfig() *config.Config {
 	}
 }
 
-// preflight runs OLM v1's check and returns what it refuses beyond the findings about schemas that are known.
+// preflight runs OLM v1's check and returns what it refuses, except for the known findings.
 func preflight(old, next *apiextensionsv1.CustomResourceDefinition, known []Finding) ([]Finding, error) {
 	check, err := runner.New(preflightConfig(), runner.DefaultRegistry())
 	if err != nil {
@@ -39,9 +39,9 @@ func preflight(old, next *apiextensionsv1.CustomResourceDefinition, known []Find
 	results := check.Run(old, next)
 	var findings []Finding
 	refuse := func(at place, why string) {
-		findings = append(findings, Finding{Definition: old.Name, Version: at.version, Path: at.path, Rule: RulePreflight,
+		findings = append(findings, Finding{Version: at.version, Path: at.path, Rule: RulePreflight,
 			Change: "OLM v1 refuses the upgrade: " + why,
-			Mend:   "keep this part of the schema as it was: no existing object breaks, but OLM v1 stops before it looks at them"})
+			Fix:    "keep this part of the schema: no existing object breaks, but OLM v1 stops before it looks at them"})
 	}
 	for _, at := range removedFields(results.CRDValidation) {
 		if !covered(at, RuleRemoved, known) {
@@ -68,8 +68,8 @@ func preflight(old, next *apiextensionsv1.CustomResourceDefinition, known []Find
 	return findings, nil
 }
 
-// refusals joins what crdify says about one place and no known finding covers. Changes that crdify has no check for,
-// which it prints as a long diff, are given by name.
+// refusals joins crdify's messages about a place that no known finding covers. For a change without a check, which crdify
+// prints as a long diff, it gives the name of the keyword.
 func refusals(at place, outcomes []validations.ComparisonResult, unhandled []string, known []Finding) string {
 	var why []string
 	for _, outcome := range outcomes {
@@ -92,7 +92,7 @@ func refusals(at place, outcomes []validations.ComparisonResult, unhandled []str
 	return strings.Join(why, " and ")
 }
 
-// unhandled names the keywords that differ at a place and that none of crdify's checks looks at.
+// unhandled returns the keywords that differ at a place and that crdify has no check for.
 func unhandled(where string, old, next *apiextensionsv1.CustomResourceDefinitionVersion) []string {
 	a, b := validations.FlattenCRDVersion(*old)[where], validations.FlattenCRDVersion(*next)[where]
 	if a == nil || b == nil {
@@ -107,8 +107,8 @@ func unhandled(where string, old, next *apiextensionsv1.CustomResourceDefinition
 // place is a field of a version.
 type place struct{ version, path string }
 
-// removedFields reads crdify's "removed field : v1.^.spec.size". Its other checks of whole definitions (scope, stored
-// versions) are made by identity, and by package replay.
+// removedFields parses crdify's "removed field : v1.^.spec.size". compareNames and ReplayStoredVersions make crdify's other
+// checks of whole CRDs (scope, stored versions).
 func removedFields(outcomes []validations.ComparisonResult) []place {
 	removed := map[place]bool{}
 	for _, outcome := range outcomes {
@@ -131,9 +131,9 @@ func pathOf(place string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(place, "^"), ".")
 }
 
-// covered says whether a known finding tells what crdify says about a keyword at a place: it is about the same keyword,
-// about branches (which crdify takes for the field itself), about the values of a map (which crdify also reports for the
-// map), or about a field at or above the place that is gone, closed or of another type.
+// covered reports whether a known finding says the same as crdify about a keyword at a place. It is about the same
+// keyword; about branches, which crdify mistakes for the field; about the values of a map, which crdify also reports for
+// the map; or about a field at or above the place that is removed, closed or of another type.
 func covered(at place, keyword string, known []Finding) bool {
 	return slices.ContainsFunc(known, func(f Finding) bool {
 		if f.Version != at.version {

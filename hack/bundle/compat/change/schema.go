@@ -14,19 +14,19 @@ import (
 
 type schema = apiextensionsv1.JSONSchemaProps
 
-// RuleRemoved is the rule of the finding that a field is gone.
+// RuleRemoved is the rule of the finding that a field was removed.
 const RuleRemoved = "removed"
 
-// ruleType is crdify's name for a changed type. Where the type changed, nothing else is worth saying.
+// ruleType is crdify's name for a change of type. It hides all other findings of the field.
 const ruleType = "type"
 
-// ruleUnknown is the rule of a change that none of the checks knows.
+// ruleUnknown is the rule of a change that no check knows.
 const ruleUnknown = "unknown"
 
-// judge compares schemas with crdify's comparators and with the keywords of this package.
+// judge compares schemas with crdify's comparators and the keywords of this package.
 //
-// It walks the two schemas by itself: crdify's own walk files every branch of allOf, anyOf, oneOf and not under the
-// path of the field that they are about, where the last one hides the field's own schema.
+// It does not use crdify's walk of the schemas. That stores the branches of allOf, anyOf, oneOf and not under the path of
+// their field, where the last branch hides the field's own schema.
 type judge struct {
 	comparators []validations.Comparator[schema]
 	findings    []Finding
@@ -48,30 +48,30 @@ func newJudge() (*judge, error) {
 	return &judge{comparators: validations.ComparatorsForValidations[schema](ordered...)}, nil
 }
 
-// compare returns the findings of one version, without its name.
+// compare returns the findings of a version, without its name.
 func (j *judge) compare(old, next *schema) []Finding {
 	j.findings = nil
 	j.walk("", old, next)
 	return j.findings
 }
 
-func (j *judge) add(path, rule, change, mend string) {
-	j.findings = append(j.findings, Finding{Path: path, Rule: rule, Change: change, Mend: mend})
+func (j *judge) add(path, rule, change, fix string) {
+	j.findings = append(j.findings, Finding{Path: path, Rule: rule, Change: change, Fix: fix})
 }
 
 func (j *judge) walk(path string, old, next *schema) {
 	if old.Type != next.Type || old.XIntOrString && !next.XIntOrString {
 		j.add(path, ruleType, fmt.Sprintf("the type changed from %s to %s", typeOf(old), typeOf(next)),
-			"keep the type and add a field of another name: stored objects would not be valid")
+			"keep the type and add a field of another name: stored objects would be invalid")
 		return
 	}
-	j.node(path, old, next)
+	j.compareKeywords(path, old, next)
 	for _, name := range slices.Sorted(maps.Keys(old.Properties)) {
 		was := old.Properties[name]
 		is, kept := next.Properties[name]
 		if !kept {
 			j.add(child(path, name), RuleRemoved, "the field was removed",
-				"put it back, deprecated in its description if need be: what users wrote into it would be dropped")
+				"put it back, deprecated in its description if necessary: values that users set would be dropped")
 			continue
 		}
 		j.walk(child(path, name), &was, &is)
@@ -84,50 +84,50 @@ func (j *judge) walk(path string, old, next *schema) {
 	}
 }
 
-// node compares the keywords of one place of the schema. Whatever is judged is cleared in the copies, so that a keyword
-// that nobody judged is found at the end and not passed over.
-func (j *judge) node(path string, old, next *schema) {
+// compareKeywords compares the keywords of one place in the schema. It clears every keyword that it has checked, so that
+// what remains at the end is a change that no check knows.
+func (j *judge) compareKeywords(path string, old, next *schema) {
 	a, b := shallow(old), shallow(next)
 	for _, comparator := range j.comparators {
 		result := comparator.Compare(a, b)
 		for _, message := range result.Errors {
-			if result.Name == "required" { // crdify lists these in no particular order.
+			if result.Name == "required" { // crdify does not sort these.
 				message = "new required fields: " + strings.Join(missing(next.Required, old.Required), ", ")
 			}
-			j.add(path, result.Name, strings.ReplaceAll(message, " : ", ": "), mendOf(result.Name))
+			j.add(path, result.Name, strings.ReplaceAll(message, " : ", ": "), fixOf(result.Name))
 		}
 	}
 	for _, k := range keywords {
 		if change := k.tightened(old, next); change != "" {
-			j.add(path, k.name, change, k.mend)
+			j.add(path, k.name, change, k.fix)
 		}
 		k.clear(a)
 		k.clear(b)
 	}
 	if !equality.Semantic.DeepEqual(a, b) {
 		j.add(path, ruleUnknown, "changed in a way that no check knows: "+strings.Join(differing(a, b), ", "),
-			"keep it as it was, or teach hack/bundle/compat/change what the change means")
+			"keep it, or add a check of it to hack/bundle/compat/change")
 	}
 }
 
-// mendOf says what to do about a finding of one of crdify's checks.
-func mendOf(rule string) string {
+// fixOf returns what to do about a finding of crdify.
+func fixOf(rule string) string {
 	switch rule {
 	case "default":
-		return "keep the default as it was and handle the new case in the operator: existing caches would change although nobody asked"
+		return "keep the default and handle the new case in the operator: existing caches would change although nobody changed them"
 	case "enum":
-		return "allow every value that was allowed: stored objects may hold it"
+		return "allow every value that was allowed: stored objects may have it"
 	case "required":
 		return "make them optional: stored objects do not have them"
 	default:
-		return "allow every value that was allowed: stored objects may hold it, and OLM validates them before it upgrades"
+		return keepValues
 	}
 }
 
-// shallow copies the schema of one place without the places below it, which are compared by themselves.
+// shallow copies the schema without the schemas below it, which walk compares.
 func shallow(s *schema) *schema {
 	s = validations.DropChildrenPropertiesFromJSONSchema(s)
-	s.AdditionalProperties = nil // Judged by keywords and walk.
+	s.AdditionalProperties = nil // Checked by keywords and walk.
 	return s
 }
 

@@ -16,9 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/example/memcached-operator/hack/image/canonical"
-	"github.com/example/memcached-operator/hack/image/recipe"
-	"github.com/example/memcached-operator/hack/image/registry"
+	"github.com/example/memcached-operator/hack/oci"
 )
 
 const (
@@ -38,7 +36,7 @@ func Push(ctx context.Context, root, reference string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return registry.Push(ctx, reference, image)
+	return oci.Push(ctx, reference, image)
 }
 
 // Build compiles the program of the checkout at root and returns its image. The same source gives the same digest.
@@ -49,7 +47,7 @@ func Build(ctx context.Context, root string) (v1.Image, error) {
 	}
 	defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
 	binary := filepath.Join(dir, "webapp")
-	if err := recipe.Compile(ctx, root, source, binary, "test"); err != nil {
+	if err := oci.Compile(ctx, root, source, binary, "test"); err != nil {
 		return nil, err
 	}
 	content, err := os.ReadFile(binary)
@@ -78,12 +76,12 @@ func assemble(content []byte) (v1.Image, error) {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	file = file.DeepCopy()
-	file.OS, file.Architecture = "linux", "amd64" // What recipe.Compile compiles for.
+	file.OS, file.Architecture = "linux", "amd64" // What oci.Compile compiles for.
 	file.Config = v1.Config{User: user, Entrypoint: []string{program}, ExposedPorts: map[string]struct{}{port: {}}}
 	if image, err = mutate.ConfigFile(image, file); err != nil {
 		return nil, fmt.Errorf("set the configuration: %w", err)
 	}
-	return canonical.Image(image)
+	return oci.Canonical(image)
 }
 
 // pack writes an archive with the one executable.

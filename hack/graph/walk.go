@@ -1,0 +1,123 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrNoChain says that OLM v0 cannot order the entries of a channel, so it resolves no Subscription to it.
+var ErrNoChain = errors.New("OLM v0 cannot order the channel")
+
+// Heads returns the entries that no entry of the channel replaces or skips.
+func (c *Channel) Heads() []*Entry {
+	behind := map[string]bool{}
+	for _, entry := range c.Entries {
+		behind[entry.Replaces] = true
+		for _, skipped := range entry.Skips {
+			behind[skipped] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(c.Entries), func(e *Entry) bool { return behind[e.Name] })
+}
+
+// Chain returns the entries that OLM v0 chooses from, the head first: it follows replaces from the only head, and leaves
+// out entries that another one skips. The error is ErrNoChain if there is not exactly one head, or if replaces form a
+// cycle. See sortChannel in operator-lifecycle-manager v0.46.0, pkg/controller/registry/resolver/resolver.go.
+func (c *Channel) Chain() ([]*Entry, error) {
+	heads := c.Heads()
+	if len(heads) != 1 {
+		names := make([]string, len(heads))
+		for i, head := range heads {
+			names[i] = head.Name
+		}
+		return nil, fmt.Errorf("%w: it has %d heads (%s)", ErrNoChain, len(heads), strings.Join(names, ", "))
+	}
+	skipped := map[string]bool{}
+	for _, entry := range c.Entries {
+		for _, name := range entry.Skips {
+			skipped[name] = true
+		}
+	}
+	var chain []*Entry
+	visited := map[*Entry]bool{}
+	for at := heads[0]; at != nil; at = c.Entry(at.Replaces) {
+		if visited[at] {
+			return nil, fmt.Errorf("%w: its replaces lead back to %s", ErrNoChain, at.Name)
+		}
+		visited[at] = true
+		if !skipped[at.Name] {
+			chain = append(chain, at)
+		}
+	}
+	return chain, nil
+}
+
+// Step returns the entry that OLM upgrades an installed release to, or nil if there is no upgrade.
+type Step func(installed *Release) *Entry
+
+// V0 returns how OLM v0 upgrades a release, which need not be in the channel: to the entry of the chain nearest to the head
+// that has an edge from it. Its solver refuses bundles with the property olm.deprecated (see
+// NewBundleVariableFromOperator in variable_types.go). It ignores olm.deprecations.
+func (c *Channel) V0() (Step, error) {
+	chain, err := c.Chain()
+	if err != nil {
+		return nil, err
+	}
+	return func(installed *Release) *Entry {
+		for _, entry := range chain {
+			if !entry.Refused && entry.Edge(installed) != "" {
+				return entry
+			}
+		}
+		return nil
+	}, nil
+}
+
+// V1 returns how OLM v1 upgrades a release for a ClusterExtension that names the channel: to the best of all entries with
+// an edge from it. The installed release is a candidate too, so a deprecated entry does not follow one that is not
+// deprecated. See Resolve in operator-controller, resolve/catalog.go, and SuccessorsOf.
+func (c *Channel) V1() Step {
+	return func(installed *Release) *Entry {
+		var candidates []*Entry
+		for _, entry := range c.Entries {
+			if entry.Name == installed.Name || entry.Edge(installed) != "" {
+				candidates = append(candidates, entry)
+			}
+		}
+		if len(candidates) == 0 {
+			return nil
+		}
+		if best := slices.MinFunc(candidates, preferredByV1); best.Name != installed.Name {
+			return best
+		}
+		return nil
+	}
+}
+
+// preferredByV1 sorts deprecated entries last, and higher versions first.
+func preferredByV1(a, b *Entry) int {
+	if (a.Deprecated == "") != (b.Deprecated == "") {
+		if a.Deprecated == "" {
+			return -1
+		}
+		return 1
+	}
+	return b.Version.Compare(a.Version)
+}
+
+// Walk upgrades a release step by step, until it reaches the goal, there is no upgrade, or a release comes again. It
+// returns the name of the last release, which is that of the goal if and only if OLM reaches it.
+func Walk(from, goal *Release, step Step) string {
+	visited := map[string]bool{}
+	for from.Name != goal.Name && !visited[from.Name] {
+		visited[from.Name] = true
+		next := step(from)
+		if next == nil {
+			break
+		}
+		from = next.Release
+	}
+	return from.Name
+}

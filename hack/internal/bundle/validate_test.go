@@ -1,0 +1,64 @@
+package bundle_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/example/memcached-operator/hack/internal/bundle"
+	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/project"
+)
+
+// dir is the bundle of the version under development.
+const dir = root + "/bundles/v" + project.Version
+
+func TestBundleOfThisCheckoutIsValid(t *testing.T) {
+	if err := bundle.Validate(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestValidateNamesFindings(t *testing.T) {
+	const csv = project.CSVFile
+	for name, test := range map[string]struct {
+		spoil func(checkout.Files)
+		want  string
+	}{
+		"a warning is a failure": {
+			func(f checkout.Files) { replace(f, csv, "minKubeVersion: "+project.MinKubeVersion, "") }, "minKubeVersion",
+		},
+		"an example of a kind that is not owned": {
+			func(f checkout.Files) { replace(f, csv, `"kind": "Memcached"`, `"kind": "Teapot"`) }, "Teapot",
+		},
+		"an owned definition that is not there": {
+			func(f checkout.Files) { delete(f, "manifests/cache.example.com_memcacheds.yaml") }, "owned CRD",
+		},
+		"a kind that does not install everywhere": {
+			func(f checkout.Files) {
+				f["manifests/monitor.yaml"] = []byte("apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata:\n  name: m\n")
+			}, "ServiceMonitor m",
+		},
+		"an unknown category": {
+			func(f checkout.Files) { replace(f, csv, "categories: Database", "categories: Cachebase") }, "Cachebase",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, err := checkout.ReadFiles(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.spoil(files)
+			spoiled := t.TempDir()
+			if _, err := files.Write(spoiled); err != nil {
+				t.Fatal(err)
+			}
+			if err := bundle.Validate(spoiled); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func replace(files checkout.Files, name, from, to string) {
+	files[name] = []byte(strings.ReplaceAll(string(files[name]), from, to))
+}
