@@ -18,7 +18,7 @@ func (c container) Works(ctx context.Context) error { return run(ctx, c.program,
 
 func (c container) Build(ctx context.Context, request Request) (v1.Image, error) {
 	return readArchive(func(dir, archive string) error {
-		// The name of the temporary directory makes the tag unique, so that rmi removes no image of somebody else.
+		// The name of the temporary directory makes the tag unique, so that rmi does not remove another image.
 		tag := "localhost/memcached-operator-build:" + filepath.Base(dir)
 		if err := run(ctx, c.program, append([]string{"build"}, buildArgs(request, tag)...)...); err != nil {
 			return err

@@ -114,7 +114,7 @@ func (j *judge) compareKeywords(path string, old, next *schema) {
 func fixOf(rule string) string {
 	switch rule {
 	case "default":
-		return "keep the default and handle the new case in the operator: existing caches would change although nobody changed them"
+		return "keep the default and handle the new case in the operator: existing caches would change without a change of their spec"
 	case "enum":
 		return "allow every value that was allowed: stored objects may have it"
 	case "required":
