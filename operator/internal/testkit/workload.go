@@ -14,6 +14,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
+// Now is the time at which tests of the status happen.
 var Now = metav1.NewTime(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC))
 
 // Deployment returns a Deployment whose status speaks of its newest spec.
@@ -26,11 +27,13 @@ func Deployment(replicas, updated, ready int32, conditions ...appsv1.DeploymentC
 	}
 }
 
+// Unseen returns the Deployment with a status of the spec before.
 func Unseen(d *appsv1.Deployment) *appsv1.Deployment {
 	d.Status.ObservedGeneration = 1
 	return d
 }
 
+// Pods returns pods of the names cache-0, cache-1 and so on.
 func Pods(count int) []corev1.Pod {
 	var pods []corev1.Pod
 	for i := range count {
@@ -39,11 +42,13 @@ func Pods(count int) []corev1.Pod {
 	return pods
 }
 
+// With changes the first of the pods.
 func With(pods []corev1.Pod, change func(*corev1.Pod)) []corev1.Pod {
 	change(&pods[0])
 	return pods
 }
 
+// Container changes the status of the container memcached of a pod.
 func Container(change func(*corev1.ContainerStatus)) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "memcached"}}
@@ -51,6 +56,7 @@ func Container(change func(*corev1.ContainerStatus)) func(*corev1.Pod) {
 	}
 }
 
+// WaitingFor makes the container of a pod wait for a reason.
 func WaitingFor(reason string) func(*corev1.Pod) {
 	return Container(func(c *corev1.ContainerStatus) { c.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason} })
 }
