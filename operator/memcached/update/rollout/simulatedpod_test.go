@@ -1,6 +1,8 @@
 package rollout_test
 
 import (
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+
 	"fmt"
 	"maps"
 	"slices"
@@ -13,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
 )
 
 // machine plays the kubelet, memcached and the agent of one pod.
