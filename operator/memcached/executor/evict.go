@@ -47,8 +47,8 @@ func evict(ctx context.Context, writer client.Client, input rollout.Input, step 
 	return result(step, "evicted", err)
 }
 
-// readinessChanged reports whether any pod has become ready or unready so lately that a PodDisruptionBudget which allows nothing may
-// still do so by itself.
+// readinessChanged reports whether any pod has become ready or unready so lately that a PodDisruptionBudget which allows nothing
+// may still do so by itself.
 func readinessChanged(input rollout.Input) bool {
 	for i := range input.Pods {
 		if input.Now.Sub(pods.ReadinessSince(&input.Pods[i])) < budgetDelay {

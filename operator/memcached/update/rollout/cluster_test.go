@@ -1,8 +1,6 @@
 package rollout_test
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -18,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 

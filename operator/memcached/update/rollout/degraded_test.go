@@ -158,7 +158,7 @@ func TestUnreadyPods(t *testing.T) {
 		"the state of memcached is unknown": {time.Hour, func(c *cluster) {
 			statusOf(c.pod(0), "memcached").State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 		}, broken},
-		"no node has room": {0, func(c *cluster) {
+		"the pod cannot be scheduled": {0, func(c *cluster) {
 			statusOf(c.pod(0), "memcached").Ready = false
 			c.pod(0).Status.Conditions = append(c.pod(0).Status.Conditions, corev1.PodCondition{
 				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable})

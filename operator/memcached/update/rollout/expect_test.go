@@ -1,14 +1,13 @@
 package rollout_test
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"fmt"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 

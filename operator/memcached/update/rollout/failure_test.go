@@ -121,7 +121,7 @@ func TestABrokenPodThatIsUpToDateStopsTheRollout(t *testing.T) {
 	expectStuck(t, step)
 	c.pod(2).Status.Conditions = append(c.pod(2).Status.Conditions, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available"})
-	expect(t, c.next(), rollout.Wait, 2, "cache-2 is not ready: no node has room for it: 0/3 nodes are available")
+	expect(t, c.next(), rollout.Wait, 2, "cache-2 is not ready: it cannot be scheduled: 0/3 nodes are available")
 }
 
 // An overloaded pod that is unready for a moment must not count as broken.

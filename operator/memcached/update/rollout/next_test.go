@@ -19,7 +19,7 @@ func TestNone(t *testing.T) {
 	c.unready(1, time.Hour)
 	expect(t, c.next(), rollout.None, -1, "")
 	c.set.Generation++
-	expect(t, c.next(), rollout.Wait, -1, "Kubernetes has yet to act")
+	expect(t, c.next(), rollout.Wait, -1, "Kubernetes has not processed")
 	c.set.Spec.Replicas = ptr.To[int32](0)
 	c.seeTemplate()
 	expect(t, c.next(), rollout.None, -1, "")

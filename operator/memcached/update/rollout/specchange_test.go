@@ -80,7 +80,7 @@ func TestARestartAfterAResizeWaitsForOthers(t *testing.T) {
 }
 
 // Two broken pods would otherwise wait for each other for ever.
-func TestARestartOfABrokenPodWaitsForNobody(t *testing.T) {
+func TestARestartOfABrokenPodWaitsForNoOtherPod(t *testing.T) {
 	c := newCluster(t, 2, withoutWarmRestart())
 	c.unready(0, 2*time.Minute)
 	c.unready(1, 2*time.Minute)

@@ -1,8 +1,6 @@
 package rollout_test
 
 import (
-	agentapi "github.com/example/memcached-operator/operator/agent/api"
-
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
