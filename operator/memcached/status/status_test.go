@@ -39,7 +39,7 @@ func TestConditions(t *testing.T) {
 		want       string
 		message    string
 	}{
-		"all nodes are ready": {
+		"all pods are ready": {
 			size: 3, deployment: testkit.Deployment(3, 3, 3), pods: testkit.Pods(3),
 			want:    "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
 			message: "3 of 3 pods are ready",
@@ -49,7 +49,7 @@ func TestConditions(t *testing.T) {
 			want:    "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
 			message: "1 of 1 pod is ready",
 		},
-		"no node is wanted and none runs": {
+		"no pod is wanted and none runs": {
 			size: 0, deployment: testkit.Deployment(0, 0, 0),
 			want:    "True/ScaledToZero True/ScaledToZero False/AsExpected False/AsExpected",
 			message: "No pods are wanted and none run",
@@ -58,7 +58,7 @@ func TestConditions(t *testing.T) {
 			size: 3,
 			want: "False/NodesStarting False/NoNodeReady True/NodesStarting False/AsExpected",
 		},
-		"no Deployment yet, and no node wanted": {
+		"no Deployment yet, and no pod wanted": {
 			size: 0,
 			want: "False/NodesStarting True/ScaledToZero True/NodesStarting False/AsExpected",
 		},
@@ -75,21 +75,21 @@ func TestConditions(t *testing.T) {
 			size: 1, deployment: testkit.Unseen(testkit.Deployment(3, 3, 3)), pods: testkit.Pods(3),
 			want: "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 		},
-		"nodes are starting": {
+		"pods are starting": {
 			size: 3, deployment: testkit.Deployment(3, 3, 1), pods: testkit.Pods(3),
 			want:    "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected",
 			message: "1 of 3 pods are ready",
 		},
-		"nodes are being replaced": {
+		"pods are being replaced": {
 			size: 3, deployment: testkit.Deployment(4, 1, 3), pods: testkit.Pods(4),
 			want:    "False/NodesUpdating True/AllNodesReady True/NodesUpdating False/AsExpected",
 			message: "1 of 3 pods are up to date",
 		},
-		"the last outdated node is being stopped": {
+		"the last outdated pod is being stopped": {
 			size: 3, deployment: testkit.Deployment(4, 3, 4), pods: testkit.Pods(4),
 			want: "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 		},
-		"surplus nodes are being stopped": {
+		"surplus pods are being stopped": {
 			size: 2, deployment: testkit.Deployment(3, 3, 3), pods: testkit.Pods(3),
 			want:    "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 			message: "Stopping surplus pods: 2 wanted",
@@ -177,7 +177,7 @@ func TestConditions(t *testing.T) {
 			want:    "False/NameConflict False/NoNodeReady False/NameConflict True/NameConflict",
 			message: "Deployment cache exists already",
 		},
-		"an object is rejected while the old nodes serve": {
+		"an object is rejected while the old pods serve": {
 			size: 3, err: reconcileerror.Waiting(v1alpha1.ReasonRejected, time.Minute, errors.New("denied by policy")),
 			deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want:    "False/Rejected True/SomeNodesReady True/NodesStarting True/Rejected",
