@@ -41,7 +41,7 @@ func (p *production) followsRecovery(fills *atomic.Bool) {
 	p.patch(`{"threads":3}`)
 	first := p.replaced(before[p.slot(1)])
 	p.says(30*time.Second, cachev1alpha1.ConditionProgressing, cachev1alpha1.ReasonNodesUpdating,
-		p.slot(0)+" follows when the hit ratio of "+p.slot(1)+" is 90 % of that of the nodes to follow")
+		p.slot(0)+" is replaced when the hit ratio of "+p.slot(1)+" is 90 % of that of the pods not replaced yet")
 	p.stays(before[p.slot(0)], 5*time.Second)
 	fills.Store(true)
 	filled := time.Now()

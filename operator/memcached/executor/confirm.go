@@ -14,12 +14,12 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
-// confirm makes sure that the StatefulSet and its pods still are what the step was decided from.
-func (e *Executor) confirm(ctx context.Context, situation rollout.Input) error {
-	set := situation.StatefulSet
+// confirm checks that the StatefulSet and its pods are still as in the input.
+func confirm(ctx context.Context, live client.Reader, input rollout.Input) error {
+	set := input.StatefulSet
 	now := &metav1.PartialObjectMetadata{}
 	now.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
-	err := e.Live.Get(ctx, client.ObjectKeyFromObject(set), now)
+	err := live.Get(ctx, client.ObjectKeyFromObject(set), now)
 	switch {
 	case apierrors.IsNotFound(err):
 		return reconcileerror.Stale(fmt.Errorf("StatefulSet %s/%s was deleted meanwhile", set.Namespace, set.Name))
@@ -30,23 +30,23 @@ func (e *Executor) confirm(ctx context.Context, situation rollout.Input) error {
 	}
 	pods := &metav1.PartialObjectMetadataList{}
 	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
-	if err := e.Live.List(ctx, pods, client.InNamespace(set.Namespace), client.MatchingLabels(set.Spec.Selector.MatchLabels)); err != nil {
+	if err := live.List(ctx, pods, client.InNamespace(set.Namespace), client.MatchingLabels(set.Spec.Selector.MatchLabels)); err != nil {
 		return fmt.Errorf("list the pods of StatefulSet %s/%s: %w", set.Namespace, set.Name, err)
 	}
-	if !same(situation, pods.Items) {
+	if !same(input, pods.Items) {
 		return reconcileerror.Stale(fmt.Errorf("the pods of StatefulSet %s/%s have changed meanwhile", set.Namespace, set.Name))
 	}
 	return nil
 }
 
-// same tells whether the pods of a situation are those that there are now.
-func same(situation rollout.Input, now []metav1.PartialObjectMetadata) bool {
+// same reports whether the pods in the input are still the pods of the StatefulSet.
+func same(input rollout.Input, now []metav1.PartialObjectMetadata) bool {
 	known := map[string]*corev1.Pod{}
-	for i := range situation.Pods {
-		known[situation.Pods[i].Name] = &situation.Pods[i]
+	for i := range input.Pods {
+		known[input.Pods[i].Name] = &input.Pods[i]
 	}
 	for i := range now {
-		if !metav1.IsControlledBy(&now[i], situation.StatefulSet) {
+		if !metav1.IsControlledBy(&now[i], input.StatefulSet) {
 			continue
 		}
 		pod := known[now[i].Name]

@@ -29,13 +29,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-// story is a StatefulSet with its pods in a namespace of its own. The test plays all controllers and the kubelet.
-type story struct {
+// fixture is a StatefulSet with its pods in a namespace of its own. The test does the work of all controllers and of the kubelet.
+type fixture struct {
 	*testing.T
 	set      *appsv1.StatefulSet
 	executor *executor.Executor
 	state    *agentapi.State
-	later    time.Duration // How much later than now it is.
+	elapsed  time.Duration // Added to the time of an input.
 }
 
 var labels = map[string]string{"app": "cache"}
@@ -54,11 +54,11 @@ func template(image string, memory int64, connections string) corev1.PodTemplate
 	}
 }
 
-// newStory makes two pods that are ready and of the template.
-func newStory(t *testing.T) *story {
+// newFixture creates two pods that are ready and up to date.
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
-	s := &story{
+	f := &fixture{
 		T: t, executor: &executor.Executor{Client: cluster.Client, Live: cluster.Client},
 		state: &agentapi.State{Process: 1, Items: 100, CacheMemory: 64},
 		set: &appsv1.StatefulSet{
@@ -69,49 +69,49 @@ func newStory(t *testing.T) *story {
 			},
 		},
 	}
-	s.must(cluster.Client.Create(t.Context(), s.set))
-	s.controller()
-	for slot := range 2 {
-		s.create(slot)
+	f.must(cluster.Client.Create(t.Context(), f.set))
+	f.createRevision()
+	for ordinal := range 2 {
+		f.create(ordinal)
 	}
-	return s
+	return f
 }
 
-func (s *story) must(err error) {
-	s.Helper()
+func (f *fixture) must(err error) {
+	f.Helper()
 	if err != nil {
-		s.Fatal(err)
+		f.Fatal(err)
 	}
 }
 
-// controller makes a revision of the template, as the StatefulSet controller does.
-func (s *story) controller() {
-	s.Helper()
-	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"template": s.set.Spec.Template}})
-	s.must(err)
+// createRevision creates a ControllerRevision of the template, as the StatefulSet controller does.
+func (f *fixture) createRevision() {
+	f.Helper()
+	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"template": f.set.Spec.Template}})
+	f.must(err)
 	revision := &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.set.Namespace, Name: fmt.Sprintf("cache-%d", s.set.Generation)},
-		Data:       runtime.RawExtension{Raw: raw}, Revision: s.set.Generation,
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: fmt.Sprintf("cache-%d", f.set.Generation)},
+		Data:       runtime.RawExtension{Raw: raw}, Revision: f.set.Generation,
 	}
-	s.must(cluster.Client.Create(s.Context(), revision))
-	s.set.Status.ObservedGeneration, s.set.Status.UpdateRevision = s.set.Generation, revision.Name
-	s.must(cluster.Client.Status().Update(s.Context(), s.set))
+	f.must(cluster.Client.Create(f.Context(), revision))
+	f.set.Status.ObservedGeneration, f.set.Status.UpdateRevision = f.set.Generation, revision.Name
+	f.must(cluster.Client.Status().Update(f.Context(), f.set))
 }
 
-func (s *story) create(slot int) {
-	s.Helper()
-	pod := &corev1.Pod{ObjectMeta: *s.set.Spec.Template.ObjectMeta.DeepCopy(), Spec: *s.set.Spec.Template.Spec.DeepCopy()}
-	pod.Namespace, pod.Name = s.set.Namespace, fmt.Sprintf("cache-%d", slot)
-	pod.Labels[appsv1.ControllerRevisionHashLabelKey] = s.set.Status.UpdateRevision
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "cache", UID: s.set.UID, Controller: ptr.To(true)}}
-	s.must(cluster.Client.Create(s.Context(), pod))
-	s.kubelet(slot)
+func (f *fixture) create(ordinal int) {
+	f.Helper()
+	pod := &corev1.Pod{ObjectMeta: *f.set.Spec.Template.ObjectMeta.DeepCopy(), Spec: *f.set.Spec.Template.Spec.DeepCopy()}
+	pod.Namespace, pod.Name = f.set.Namespace, fmt.Sprintf("cache-%d", ordinal)
+	pod.Labels[appsv1.ControllerRevisionHashLabelKey] = f.set.Status.UpdateRevision
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "cache", UID: f.set.UID, Controller: ptr.To(true)}}
+	f.must(cluster.Client.Create(f.Context(), pod))
+	f.kubelet(ordinal)
 }
 
-// kubelet says that a pod runs what its spec wants. Its containers are others each time.
-func (s *story) kubelet(slot int) {
-	s.Helper()
-	pod := s.pod(slot)
+// kubelet writes the status of a pod whose containers have restarted with the present spec.
+func (f *fixture) kubelet(ordinal int) {
+	f.Helper()
+	pod := f.pod(ordinal)
 	pod.Status.Phase, pod.Status.ObservedGeneration = corev1.PodRunning, pod.Generation
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
 	pod.Status.ContainerStatuses = nil
@@ -122,174 +122,175 @@ func (s *story) kubelet(slot int) {
 			Resources: container.Resources.DeepCopy(),
 		})
 	}
-	s.must(cluster.Client.Status().Update(s.Context(), pod))
+	f.must(cluster.Client.Status().Update(f.Context(), pod))
 }
 
-func (s *story) pod(slot int) *corev1.Pod {
-	s.Helper()
+func (f *fixture) pod(ordinal int) *corev1.Pod {
+	f.Helper()
 	pod := &corev1.Pod{}
-	s.must(cluster.Client.Get(s.Context(), client.ObjectKey{Namespace: s.set.Namespace, Name: fmt.Sprintf("cache-%d", slot)}, pod))
+	f.must(cluster.Client.Get(f.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: fmt.Sprintf("cache-%d", ordinal)}, pod))
 	return pod
 }
 
-// want changes the template.
-func (s *story) want(template corev1.PodTemplateSpec) {
-	s.Helper()
-	s.set.Spec.Template = template
-	s.must(cluster.Client.Update(s.Context(), s.set))
-	s.controller()
+// want changes the template, and creates its ControllerRevision.
+func (f *fixture) want(template corev1.PodTemplateSpec) {
+	f.Helper()
+	f.set.Spec.Template = template
+	f.must(cluster.Client.Update(f.Context(), f.set))
+	f.createRevision()
 }
 
-// see returns what there is now.
-func (s *story) see() rollout.Input {
-	s.Helper()
+// input returns what there is now.
+func (f *fixture) input() rollout.Input {
+	f.Helper()
 	pods, revisions := &corev1.PodList{}, &appsv1.ControllerRevisionList{}
-	s.must(cluster.Client.List(s.Context(), pods, client.InNamespace(s.set.Namespace)))
-	s.must(cluster.Client.List(s.Context(), revisions, client.InNamespace(s.set.Namespace)))
+	f.must(cluster.Client.List(f.Context(), pods, client.InNamespace(f.set.Namespace)))
+	f.must(cluster.Client.List(f.Context(), revisions, client.InNamespace(f.set.Namespace)))
 	return rollout.Input{
-		StatefulSet: s.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Features: inputs.Features{Resize: true, Shrink: true}, Version: func(string) string { return "" }, Now: time.Now().Add(s.later),
-		States: map[string]*agentapi.State{"cache-0": s.state, "cache-1": s.state},
+		StatefulSet: f.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items,
+		Features: inputs.Features{Resize: true, Shrink: true}, Version: func(string) string { return "" }, Now: time.Now().Add(f.elapsed),
+		States: map[string]*agentapi.State{"cache-0": f.state, "cache-1": f.state},
 	}
 }
 
 // step makes the next step.
-func (s *story) step() rollout.Step {
-	s.Helper()
-	situation := s.see()
-	step, err := rollout.Next(situation)
-	s.must(err)
-	done, err := s.executor.Do(context.Background(), situation, step)
-	s.must(err)
+func (f *fixture) step() rollout.Step {
+	f.Helper()
+	input := f.input()
+	step, err := rollout.Next(input)
+	f.must(err)
+	done, err := f.executor.Do(context.Background(), input, step)
+	f.must(err)
 	return done
 }
 
-func (s *story) expect(step rollout.Step, kind rollout.Kind, why string) {
-	s.Helper()
-	if step.Kind != kind || !strings.Contains(step.Message, why) {
-		s.Fatalf("the step is %s: %s\nwant %s: %s", step.Kind, step.Message, kind, why)
+func (f *fixture) expect(step rollout.Step, kind rollout.Kind, message string) {
+	f.Helper()
+	if step.Kind != kind || !strings.Contains(step.Message, message) {
+		f.Fatalf("the step is %s: %s\nwant %s: %s", step.Kind, step.Message, kind, message)
 	}
 }
 
-func (s *story) gone(slot int) bool {
-	s.Helper()
+func (f *fixture) gone(ordinal int) bool {
+	f.Helper()
 	pod := &corev1.Pod{}
-	err := cluster.Client.Get(s.Context(), client.ObjectKey{Namespace: s.set.Namespace, Name: fmt.Sprintf("cache-%d", slot)}, pod)
-	s.must(client.IgnoreNotFound(err))
+	err := cluster.Client.Get(f.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: fmt.Sprintf("cache-%d", ordinal)}, pod)
+	f.must(client.IgnoreNotFound(err))
 	return apierrors.IsNotFound(err) || pod.DeletionTimestamp != nil
 }
 
-func (s *story) budget(name string, allowed int32) {
-	s.Helper()
+func (f *fixture) budget(name string, allowed int32) {
+	f.Helper()
 	budget := &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.set.Namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: name},
 		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, MinAvailable: ptr.To(intstr.FromInt32(2))},
 	}
-	s.must(cluster.Client.Create(s.Context(), budget))
+	f.must(cluster.Client.Create(f.Context(), budget))
 	budget.Status = policyv1.PodDisruptionBudgetStatus{
 		ObservedGeneration: budget.Generation, DisruptionsAllowed: allowed, CurrentHealthy: 2, DesiredHealthy: 2, ExpectedPods: 2,
 	}
-	s.must(cluster.Client.Status().Update(s.Context(), budget))
+	f.must(cluster.Client.Status().Update(f.Context(), budget))
 }
 
-// A change of memory and agent at once goes through every kind of step that keeps a pod.
+// A change of memory and agent needs every kind of step that keeps a pod.
 func TestAChangeInPlace(t *testing.T) {
-	s := newStory(t)
-	uid := s.pod(1).UID
-	s.expect(s.step(), rollout.None, "")
-	s.want(template("agent:2", 128, "1024"))
-	s.expect(s.step(), rollout.Patch, "cache-1 is changed in place")
-	s.expect(s.step(), rollout.Resize, "cache-1 is resized")
-	if limit := s.pod(1).Spec.Containers[0].Resources.Limits.Memory(); limit.Value() != 192<<20 {
+	f := newFixture(t)
+	uid := f.pod(1).UID
+	f.expect(f.step(), rollout.None, "")
+	f.want(template("agent:2", 128, "1024"))
+	f.expect(f.step(), rollout.Patch, "cache-1 is changed in place")
+	f.expect(f.step(), rollout.Resize, "cache-1 is resized")
+	if limit := f.pod(1).Spec.Containers[0].Resources.Limits.Memory(); limit.Value() != 192<<20 {
 		t.Errorf("the limit is %s", limit)
 	}
-	s.expect(s.step(), rollout.Wait, "the kubelet has not acted on the change of cache-1 yet")
-	s.kubelet(1)
-	s.expect(s.step(), rollout.Patch, "agentImage (Live)")
-	pod := s.pod(1)
+	f.expect(f.step(), rollout.Wait, "the kubelet has not acted on the change of cache-1 yet")
+	f.kubelet(1)
+	f.expect(f.step(), rollout.Patch, "agentImage (Live)")
+	pod := f.pod(1)
 	if pod.Spec.Containers[1].Image != "agent:2" || pod.Annotations[agentapi.CacheMemoryAnnotation] != "128" {
 		t.Errorf("the pod has the image %s and annotations %v", pod.Spec.Containers[1].Image, pod.Annotations)
 	}
-	s.expect(s.step(), rollout.Wait, "agent in cache-1 is restarting")
-	s.kubelet(1)
-	s.expect(s.step(), rollout.Wait, "memcached in cache-1 does not use 128Mi for items yet")
-	s.state.CacheMemory = 128
-	s.expect(s.step(), rollout.Patch, "cache-1 is up to date")
-	pod = s.pod(1)
+	f.expect(f.step(), rollout.Wait, "agent in cache-1 is restarting")
+	f.kubelet(1)
+	f.expect(f.step(), rollout.Wait, "memcached in cache-1 does not use 128Mi for items yet")
+	f.state.CacheMemory = 128
+	f.expect(f.step(), rollout.Patch, "cache-1 is up to date")
+	pod = f.pod(1)
 	if _, left := pod.Annotations[rollout.UpdateAnnotation]; left || pod.UID != uid ||
-		pod.Labels[appsv1.ControllerRevisionHashLabelKey] != s.set.Status.UpdateRevision {
+		pod.Labels[appsv1.ControllerRevisionHashLabelKey] != f.set.Status.UpdateRevision {
 		t.Errorf("the pod has %v and %v", pod.Labels, pod.Annotations)
 	}
-	s.expect(s.step(), rollout.Patch, "cache-0 is changed in place")
+	f.expect(f.step(), rollout.Patch, "cache-0 is changed in place")
 }
 
 func TestAPodThatIsReadyIsEvicted(t *testing.T) {
-	s := newStory(t)
-	s.budget("own", 1)
-	s.want(template("agent:1", 64, "2048"))
-	s.expect(s.step(), rollout.Replace, "cache-1 is replaced")
-	if !s.gone(1) || s.gone(0) {
+	f := newFixture(t)
+	f.budget("own", 1)
+	f.want(template("agent:1", 64, "2048"))
+	f.expect(f.step(), rollout.Replace, "cache-1 is replaced")
+	if !f.gone(1) || f.gone(0) {
 		t.Error("the wrong pods are gone")
 	}
 	budget := &policyv1.PodDisruptionBudget{}
-	s.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: s.set.Namespace, Name: "own"}, budget))
+	f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: "own"}, budget))
 	if budget.Status.DisruptionsAllowed != 0 {
-		t.Error("the budget was not asked")
+		t.Error("the PodDisruptionBudget was not respected")
 	}
 }
 
-func TestABudgetIsRespected(t *testing.T) {
-	s := newStory(t)
-	s.budget("strict", 0)
-	s.want(template("agent:1", 64, "2048"))
-	step := s.step()
-	s.expect(step, rollout.Wait, "cache-1 is not replaced yet, because its PodDisruptionBudget does not allow it: "+
+func TestAPodDisruptionBudgetIsRespected(t *testing.T) {
+	f := newFixture(t)
+	f.budget("strict", 0)
+	f.want(template("agent:1", 64, "2048"))
+	step := f.step()
+	f.expect(step, rollout.Wait, "cache-1 is not replaced yet, because its PodDisruptionBudget does not allow it: "+
 		"The disruption budget strict needs 2 healthy pods and has 2 currently")
-	if step.Stuck || step.After <= 0 || s.gone(1) {
-		t.Errorf("the step is %+v, and it is %t that the pod is gone", step, s.gone(1))
+	if step.Stuck || step.After <= 0 || f.gone(1) {
+		t.Errorf("the step is %+v, and gone is %t", step, f.gone(1))
 	}
-	s.later = time.Hour
-	if step := s.step(); !step.Stuck {
+	f.elapsed = time.Hour
+	if step := f.step(); !step.Stuck {
 		t.Errorf("it is not stuck after an hour: %+v", step)
 	}
-	// A pod that serves no clients is none of the budget's business.
+	// The PodDisruptionBudget does not apply to a pod that serves no clients.
 	budget := &policyv1.PodDisruptionBudget{}
-	s.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: s.set.Namespace, Name: "strict"}, budget))
+	f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: "strict"}, budget))
 	budget.Status.CurrentHealthy = 1
-	s.must(cluster.Client.Status().Update(t.Context(), budget))
-	pod := s.pod(1)
+	f.must(cluster.Client.Status().Update(t.Context(), budget))
+	pod := f.pod(1)
 	pod.Status.Conditions[0].Status, pod.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, metav1.Now()
 	pod.Status.ContainerStatuses[0].Ready = false
-	s.must(cluster.Client.Status().Update(t.Context(), pod))
-	s.expect(s.step(), rollout.Replace, "cache-1 serves no clients")
-	if !s.gone(1) {
+	f.must(cluster.Client.Status().Update(t.Context(), pod))
+	f.expect(f.step(), rollout.Replace, "cache-1 serves no clients")
+	if !f.gone(1) {
 		t.Error("the pod is still there")
 	}
 }
 
-func TestTwoBudgetsAreExplained(t *testing.T) {
-	s := newStory(t)
-	s.budget("one", 1)
-	s.budget("two", 1)
-	s.want(template("agent:1", 64, "2048"))
-	step := s.step()
-	s.expect(step, rollout.Wait, "cache-1 cannot be replaced, because more than one PodDisruptionBudget selects it")
-	if !step.Stuck || s.gone(1) {
-		t.Errorf("the step is %+v, and it is %t that the pod is gone", step, s.gone(1))
+func TestTwoPodDisruptionBudgetsAreReported(t *testing.T) {
+	f := newFixture(t)
+	f.budget("one", 1)
+	f.budget("two", 1)
+	f.want(template("agent:1", 64, "2048"))
+	step := f.step()
+	f.expect(step, rollout.Wait, "cache-1 cannot be replaced, because more than one PodDisruptionBudget selects it")
+	if !step.Stuck || f.gone(1) {
+		t.Errorf("the step is %+v, and gone is %t", step, f.gone(1))
 	}
 }
 
-func TestARefusalIsTold(t *testing.T) {
-	s := newStory(t)
-	situation := s.see()
-	pod := s.pod(1)
+func TestARefusalIsReported(t *testing.T) {
+	f := newFixture(t)
+	input := f.input()
+	pod := f.pod(1)
 	for _, step := range []rollout.Step{
 		{Kind: rollout.Patch, Patch: []byte(`{"spec":{"containers":[{"name":"agent","image":" "}]}}`), Message: "cache-1 cannot be changed: "},
 		{Kind: rollout.Resize, Patch: []byte(`{"spec":{"containers":[{"name":"memcached","resources":{"requests":{"cpu":"2"}}}]}}`), Message: "cache-1 cannot be resized: "},
 	} {
 		step.Pod = pod
-		done, err := s.executor.Do(t.Context(), situation, step)
-		s.must(err)
-		s.expect(done, rollout.Wait, step.Message)
+		done, err := f.executor.Do(t.Context(), input, step)
+		f.must(err)
+		f.expect(done, rollout.Wait, step.Message)
 		if !done.Stuck || done.After <= 0 {
 			t.Errorf("the step is %+v", done)
 		}

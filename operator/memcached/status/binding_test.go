@@ -16,7 +16,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/status"
 )
 
-func TestTheBindingIsPublishedWhileItsSecretIsThere(t *testing.T) {
+func TestTheBindingIsPublishedWhileItsSecretExists(t *testing.T) {
 	secret := func(name string) owned.Reference {
 		return owned.Reference{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Secret"), Namespace: "default", Name: name}
 	}
@@ -26,10 +26,10 @@ func TestTheBindingIsPublishedWhileItsSecretIsThere(t *testing.T) {
 		present []owned.Reference
 		want    *v1alpha1.MemcachedBinding
 	}{
-		"the Secret is there":   {present: []owned.Reference{secret("cache-binding")}, want: published.Binding},
-		"it is still there":     {before: published, present: []owned.Reference{secret("cache-binding")}, want: published.Binding},
-		"it is not there yet":   {},
-		"it is gone":            {before: published},
+		"the Secret exists":     {present: []owned.Reference{secret("cache-binding")}, want: published.Binding},
+		"it still exists":       {before: published, present: []owned.Reference{secret("cache-binding")}, want: published.Binding},
+		"it does not exist yet": {},
+		"it was deleted":        {before: published},
 		"another Secret exists": {present: []owned.Reference{secret("cache")}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,20 +18,20 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// Runtime is what is known of the nodes beyond their pods.
+// Runtime is what is known of the pods besides the objects.
 type Runtime struct {
-	// States are what their agents say, by the name of the pod.
+	// States are what the agents report, by the name of the pod.
 	States map[string]*agentapi.State
 
-	// Progress is how far the operator is with bringing them to their template, nil if it does not.
+	// Progress is how far the operator has updated the pods of a StatefulSet, nil if it does not update them.
 	Progress *workload.Progress
 }
 
-// endpoints returns the nodes as clients reach them, in the order of their slots.
-func endpoints(in inputs.Inputs, seen Runtime, pass conditions.Reconcile) []v1alpha1.MemcachedEndpoint {
+// endpoints returns the addresses at which clients reach the pods, in the order of their ordinals.
+func endpoints(in inputs.Inputs, seen Runtime, reconcile conditions.Reconcile) []v1alpha1.MemcachedEndpoint {
 	var endpoints []v1alpha1.MemcachedEndpoint
-	all := slices.Clone(pass.Observed.Pods)
-	slices.SortStableFunc(all, bySlot)
+	all := slices.Clone(reconcile.Observed.Pods)
+	slices.SortStableFunc(all, byOrdinal)
 	for i := range all {
 		if !pods.Ending(&all[i]) {
 			endpoints = append(endpoints, endpoint(in, seen, &all[i]))
@@ -40,14 +40,14 @@ func endpoints(in inputs.Inputs, seen Runtime, pass conditions.Reconcile) []v1al
 	return endpoints
 }
 
-// bySlot sorts the pods of a StatefulSet by number, behind all others.
-func bySlot(a, b corev1.Pod) int { return cmp.Compare(slot(&a), slot(&b)) }
+// byOrdinal sorts the pods of a StatefulSet by ordinal, after all others.
+func byOrdinal(a, b corev1.Pod) int { return cmp.Compare(ordinal(&a), ordinal(&b)) }
 
-// slot returns the number of a pod of a StatefulSet, -1 for others.
-func slot(pod *corev1.Pod) int32 {
+// ordinal returns the ordinal of a pod of a StatefulSet, -1 for other pods.
+func ordinal(pod *corev1.Pod) int32 {
 	if inStatefulSet(pod) {
-		if slot, numbered := pods.Ordinal(metav1.GetControllerOf(pod).Name, pod.Name); numbered {
-			return slot
+		if ordinal, found := pods.Ordinal(metav1.GetControllerOf(pod).Name, pod.Name); found {
+			return ordinal
 		}
 	}
 	return -1
@@ -58,34 +58,34 @@ func inStatefulSet(pod *corev1.Pod) bool {
 	return controller != nil && controller.Kind == "StatefulSet"
 }
 
-func endpoint(in inputs.Inputs, seen Runtime, node *corev1.Pod) v1alpha1.MemcachedEndpoint {
-	endpoint := v1alpha1.MemcachedEndpoint{Pod: node.Name, IP: node.Status.PodIP, Port: args.Port, Ready: pods.Ready(node)}
-	if inStatefulSet(node) {
-		endpoint.Host = node.Name + "." + desired.Host(in.Memcached.Namespace, in.Memcached.Name)
+func endpoint(in inputs.Inputs, seen Runtime, source *corev1.Pod) v1alpha1.MemcachedEndpoint {
+	endpoint := v1alpha1.MemcachedEndpoint{Pod: source.Name, IP: source.Status.PodIP, Port: args.Port, Ready: pods.Ready(source)}
+	if inStatefulSet(source) {
+		endpoint.Host = source.Name + "." + desired.Host(in.Memcached.Namespace, in.Memcached.Name)
 	}
-	if memcached := pods.Container(node.Spec.Containers, pod.MemcachedContainer); memcached != nil {
-		endpoint.Version = cmp.Or(node.Annotations[pod.VersionAnnotation], in.Images.VersionOf(memcached.Image))
+	if memcached := pods.Container(source.Spec.Containers, pod.MemcachedContainer); memcached != nil {
+		endpoint.Version = cmp.Or(source.Annotations[pod.VersionAnnotation], in.Images.VersionOf(memcached.Image))
 	}
-	start(&endpoint, in, node, seen.States[node.Name])
+	setStart(&endpoint, in, source, seen.States[source.Name])
 	return endpoint
 }
 
-// start says when memcached last started, and with which items. Only with a memory file it can begin with those of before,
-// and only its agent can tell: as long as that does not answer, what it said of the same start holds.
-func start(endpoint *v1alpha1.MemcachedEndpoint, in inputs.Inputs, node *corev1.Pod, said *agentapi.State) {
-	for i := range node.Status.ContainerStatuses {
-		container := &node.Status.ContainerStatuses[i]
+// setStart sets when memcached last started, and whether it found its items. It can find them only with a memory file, and only its
+// agent can report that. While the agent cannot be reached, its earlier report about the same start holds.
+func setStart(endpoint *v1alpha1.MemcachedEndpoint, in inputs.Inputs, source *corev1.Pod, state *agentapi.State) {
+	for i := range source.Status.ContainerStatuses {
+		container := &source.Status.ContainerStatuses[i]
 		if container.Name == pod.MemcachedContainer && container.State.Running != nil {
 			endpoint.Since = container.State.Running.StartedAt.DeepCopy()
 		}
 	}
 	switch {
 	case endpoint.Since == nil:
-	case !keepsItems(node):
+	case !keepsItems(source):
 		endpoint.Items = v1alpha1.ItemsCold
-	case said != nil:
+	case state != nil:
 		endpoint.Items = v1alpha1.ItemsCold
-		if said.Warm {
+		if state.Warm {
 			endpoint.Items = v1alpha1.ItemsWarm
 		}
 	default:
@@ -97,7 +97,7 @@ func start(endpoint *v1alpha1.MemcachedEndpoint, in inputs.Inputs, node *corev1.
 	}
 }
 
-// keepsItems tells whether a pod has the volume for items of a warm restart.
-func keepsItems(node *corev1.Pod) bool {
-	return slices.ContainsFunc(node.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == pod.CacheVolume })
+// keepsItems reports whether a pod has the volume for the items of a warm restart.
+func keepsItems(source *corev1.Pod) bool {
+	return slices.ContainsFunc(source.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == pod.CacheVolume })
 }

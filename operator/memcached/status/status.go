@@ -1,3 +1,5 @@
+// Package status computes the status of a cache from observed objects: its conditions, endpoints and pending change. It is pure.
+// What every kind reports about its pods is in package conditions.
 package status
 
 import (
@@ -7,7 +9,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// ofMemcached is how a cache speaks of its pods.
+// ofMemcached are the words and reasons for the pods of a cache.
 var ofMemcached = conditions.Wording{
 	One: "pod", Many: "pods", Process: "memcached",
 
@@ -23,28 +25,28 @@ var ofMemcached = conditions.Wording{
 	Refused:       v1alpha1.ReasonNodesRefused,
 }
 
-// Memcached computes the status of a cache. Its old status serves only to keep the time of a condition's last
-// transition, conditions that others have added, and what an agent that does not answer has said of a start.
-func Memcached(in inputs.Inputs, plan desired.Plan, seen Runtime, pass conditions.Reconcile) v1alpha1.MemcachedStatus {
+// Memcached computes the status of a cache. From the old status it takes only the transition times of conditions, the conditions
+// that others have added, and what an agent that cannot be reached now reported earlier about the same start of memcached.
+func Memcached(in inputs.Inputs, plan desired.Plan, seen Runtime, reconcile conditions.Reconcile) v1alpha1.MemcachedStatus {
 	memcached := in.Memcached
 	next := *memcached.Status.DeepCopy()
-	if pass.Err == nil {
+	if reconcile.Err == nil {
 		next.ObservedGeneration = memcached.Generation
 	}
-	nodes := conditions.Workload{
-		Reconcile: pass, Wording: ofMemcached, Wanted: memcached.Spec.Size, Generation: memcached.Generation,
+	workload := conditions.Workload{
+		Reconcile: reconcile, Wording: ofMemcached, Wanted: memcached.Spec.Size, Generation: memcached.Generation,
 		Update: seen.Progress, Checks: []conditions.Check{updateStuck},
 	}
 	next.Binding = nil
-	if name := desired.BindingName(memcached.Name); pass.Observed.Has("Secret", name) {
+	if name := desired.BindingName(memcached.Name); reconcile.Observed.Has("Secret", name) {
 		next.Binding = &v1alpha1.MemcachedBinding{Name: name}
 	}
-	next.Selector = pass.Selector
-	next.Nodes = conditions.PodNames(pass.Observed.Pods)
-	next.Replicas, next.ReadyReplicas = nodes.Replicas(), nodes.ReadyPods()
-	next.Endpoints = endpoints(in, seen, pass)
+	next.Selector = reconcile.Selector
+	next.Nodes = conditions.PodNames(reconcile.Observed.Pods)
+	next.Replicas, next.ReadyReplicas = workload.Replicas(), workload.ReadyPods()
+	next.Endpoints = endpoints(in, seen, reconcile)
 	next.Pending = plan.Pending
-	nodes.SetAll(&next.Conditions)
-	nodes.Set(&next.Conditions, updatePending(memcached, plan.Pending))
+	workload.SetAll(&next.Conditions)
+	workload.Set(&next.Conditions, updatePending(memcached, plan.Pending))
 	return next
 }

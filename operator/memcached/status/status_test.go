@@ -39,7 +39,7 @@ func TestConditions(t *testing.T) {
 		want       string
 		message    string
 	}{
-		"all nodes are ready": {
+		"all pods are ready": {
 			size: 3, deployment: testkit.Deployment(3, 3, 3), pods: testkit.Pods(3),
 			want:    "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
 			message: "3 of 3 pods are ready",
@@ -49,7 +49,7 @@ func TestConditions(t *testing.T) {
 			want:    "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
 			message: "1 of 1 pod is ready",
 		},
-		"no node is wanted and none runs": {
+		"no pod is wanted and none runs": {
 			size: 0, deployment: testkit.Deployment(0, 0, 0),
 			want:    "True/ScaledToZero True/ScaledToZero False/AsExpected False/AsExpected",
 			message: "No pods are wanted and none run",
@@ -58,11 +58,11 @@ func TestConditions(t *testing.T) {
 			size: 3,
 			want: "False/NodesStarting False/NoNodeReady True/NodesStarting False/AsExpected",
 		},
-		"no Deployment yet, and no node wanted": {
+		"no Deployment yet, and no pod wanted": {
 			size: 0,
 			want: "False/NodesStarting True/ScaledToZero True/NodesStarting False/AsExpected",
 		},
-		"a new spec is not ready because the old one was": {
+		"a new spec is not ready although the old one was": {
 			size: 3, deployment: testkit.Unseen(testkit.Deployment(3, 3, 3)), pods: testkit.Pods(3),
 			want:    "False/NodesUpdating True/AllNodesReady True/NodesUpdating False/AsExpected",
 			message: "Kubernetes has not processed the latest change yet",
@@ -75,30 +75,30 @@ func TestConditions(t *testing.T) {
 			size: 1, deployment: testkit.Unseen(testkit.Deployment(3, 3, 3)), pods: testkit.Pods(3),
 			want: "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 		},
-		"nodes are starting": {
+		"pods are starting": {
 			size: 3, deployment: testkit.Deployment(3, 3, 1), pods: testkit.Pods(3),
 			want:    "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected",
 			message: "1 of 3 pods are ready",
 		},
-		"nodes are being replaced": {
+		"pods are being replaced": {
 			size: 3, deployment: testkit.Deployment(4, 1, 3), pods: testkit.Pods(4),
 			want:    "False/NodesUpdating True/AllNodesReady True/NodesUpdating False/AsExpected",
 			message: "1 of 3 pods are up to date",
 		},
-		"the last outdated node is being stopped": {
+		"the last outdated pod is being stopped": {
 			size: 3, deployment: testkit.Deployment(4, 3, 4), pods: testkit.Pods(4),
 			want: "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 		},
-		"surplus nodes are being stopped": {
+		"surplus pods are being stopped": {
 			size: 2, deployment: testkit.Deployment(3, 3, 3), pods: testkit.Pods(3),
 			want:    "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 			message: "Stopping surplus pods: 2 wanted",
 		},
-		"the Deployment is done but a pod is still seen": {
+		"the Deployment is up to date but a surplus pod is still observed": {
 			size: 2, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(3),
 			want: "False/NodesStopping True/AllNodesReady True/NodesStopping False/AsExpected",
 		},
-		"the Deployment is done but a pod is not seen yet": {
+		"the Deployment is up to date but a pod is not observed yet": {
 			size: 2, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(1),
 			want: "False/NodesStarting True/AllNodesReady True/NodesStarting False/AsExpected",
 		},
@@ -115,7 +115,7 @@ func TestConditions(t *testing.T) {
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
 			message: "1 of 2 pods are failing: memcached keeps exiting (OOMKilled, exit code 137)",
 		},
-		"a crashing container that is up for a moment says the same": {
+		"a crashing container that runs for a moment has the same message": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.Container(func(c *corev1.ContainerStatus) {
 				c.State.Running = &corev1.ContainerStateRunning{}
 				c.LastTerminationState.Terminated = crashed
@@ -129,7 +129,7 @@ func TestConditions(t *testing.T) {
 			})),
 			want: "True/AllNodesReady True/AllNodesReady False/AsExpected False/AsExpected",
 		},
-		"memcached was restarted in order, and is not ready for a moment": {
+		"memcached was restarted on purpose and is unready for a moment": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.Container(func(c *corev1.ContainerStatus) {
 				c.State.Running = &corev1.ContainerStateRunning{}
 				c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Completed"}
@@ -157,7 +157,7 @@ func TestConditions(t *testing.T) {
 			want:    "False/NodesUnschedulable True/SomeNodesReady True/NodesStarting True/NodesUnschedulable",
 			message: "A pod cannot be scheduled: 0/1 nodes are available: 1 Insufficient memory.",
 		},
-		"a quota is used up; the name of the pod that never was is left out": {
+		"a quota is used up; the message leaves out the name of the pod that was not created": {
 			size: 2, deployment: testkit.Deployment(1, 1, 1, appsv1.DeploymentCondition{
 				Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue,
 				Message: `pods "cache-5d9c8b7f4d-x7k2p" is forbidden: exceeded quota: small`,
@@ -177,7 +177,7 @@ func TestConditions(t *testing.T) {
 			want:    "False/NameConflict False/NoNodeReady False/NameConflict True/NameConflict",
 			message: "Deployment cache exists already",
 		},
-		"an object is rejected while the old nodes serve": {
+		"an object is rejected while the old pods serve": {
 			size: 3, err: reconcileerror.Waiting(v1alpha1.ReasonRejected, time.Minute, errors.New("denied by policy")),
 			deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want:    "False/Rejected True/SomeNodesReady True/NodesStarting True/Rejected",
@@ -205,13 +205,13 @@ func TestConditions(t *testing.T) {
 			}
 			ready := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionReady)
 			if test.message != "" && ready.Message != test.message {
-				t.Errorf("Ready says %q, want %q", ready.Message, test.message)
+				t.Errorf("the message of Ready is %q, want %q", ready.Message, test.message)
 			}
 		})
 	}
 }
 
-func TestNodesAreThePodsThatRunOrAreAboutTo(t *testing.T) {
+func TestNodesAreThePodsThatDoNotEnd(t *testing.T) {
 	all := testkit.Pods(5)
 	all[0].Status.Phase = corev1.PodRunning
 	all[1].DeletionTimestamp = &testkit.Now
@@ -226,26 +226,26 @@ func TestNodesAreThePodsThatRunOrAreAboutTo(t *testing.T) {
 	}
 }
 
-func TestObservedGenerationMovesOnlyWithSuccess(t *testing.T) {
+func TestObservedGenerationChangesOnlyAfterASuccessfulReconcile(t *testing.T) {
 	memcached := testkit.MakeMemcached("cache").Size(2).Generation(7).
 		Status(v1alpha1.MemcachedStatus{ObservedGeneration: 6}).Obj()
-	pass := conditions.Reconcile{Selector: "a=b", Err: errors.New("failed"), Now: testkit.Now}
-	if got := status.Memcached(of(memcached), desired.Plan{}, status.Runtime{}, pass); got.ObservedGeneration != 6 || got.Selector != "a=b" {
-		t.Errorf("after a failed pass the status is %+v", got)
+	reconcile := conditions.Reconcile{Selector: "a=b", Err: errors.New("failed"), Now: testkit.Now}
+	if got := status.Memcached(of(memcached), desired.Plan{}, status.Runtime{}, reconcile); got.ObservedGeneration != 6 || got.Selector != "a=b" {
+		t.Errorf("after a failed reconcile the status is %+v", got)
 	}
-	pass.Err = nil
-	if got := status.Memcached(of(memcached), desired.Plan{}, status.Runtime{}, pass); got.ObservedGeneration != 7 {
-		t.Errorf("after a successful pass observedGeneration is %d", got.ObservedGeneration)
+	reconcile.Err = nil
+	if got := status.Memcached(of(memcached), desired.Plan{}, status.Runtime{}, reconcile); got.ObservedGeneration != 7 {
+		t.Errorf("after a successful reconcile observedGeneration is %d", got.ObservedGeneration)
 	}
 }
 
-func TestNothingChangesWhenNothingHasChanged(t *testing.T) {
+func TestTheStatusIsStable(t *testing.T) {
 	in := of(testkit.MakeMemcached("cache").Size(2).Obj())
-	pass := conditions.Reconcile{Observed: workload.Observed{Deployment: testkit.Deployment(2, 2, 2), Pods: testkit.Pods(2)}, Now: testkit.Now}
-	first := status.Memcached(in, desired.Plan{}, status.Runtime{}, pass)
+	reconcile := conditions.Reconcile{Observed: workload.Observed{Deployment: testkit.Deployment(2, 2, 2), Pods: testkit.Pods(2)}, Now: testkit.Now}
+	first := status.Memcached(in, desired.Plan{}, status.Runtime{}, reconcile)
 	in.Memcached.Status = first
-	pass.Now = metav1.NewTime(testkit.Now.Add(time.Hour))
-	if difference := cmp.Diff(first, status.Memcached(in, desired.Plan{}, status.Runtime{}, pass)); difference != "" {
+	reconcile.Now = metav1.NewTime(testkit.Now.Add(time.Hour))
+	if difference := cmp.Diff(first, status.Memcached(in, desired.Plan{}, status.Runtime{}, reconcile)); difference != "" {
 		t.Errorf("an hour later the status differs:\n%s", difference)
 	}
 }

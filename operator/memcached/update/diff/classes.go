@@ -31,19 +31,19 @@ func patched(reason string) func(comparison) (Class, string) {
 	}
 }
 
-// always is for fields that have the same class for every cache.
-func always(class Class, reason string) func(comparison) (Class, string) {
-	return func(comparison) (Class, string) { return class, reason }
+// cold is for fields whose change is cold for every cache.
+func cold(reason string) func(comparison) (Class, string) {
+	return func(comparison) (Class, string) { return Cold, reason }
 }
 
 // replaced is for fields that cannot be changed on a running pod.
 func replaced(what string) func(comparison) (Class, string) {
-	return always(Cold, what+" of a running pod cannot be changed: each pod is replaced and starts empty.")
+	return cold(what + " of a running pod cannot be changed: each pod is replaced and starts empty.")
 }
 
 // layout is for options that decide how memcached lays out items in memory.
 func layout(option string) func(comparison) (Class, string) {
-	return always(Cold, option+" decides how items are laid out in memory: memcached restarts, and even a warm restart does not keep the items.")
+	return cold(option + " decides how items are laid out in memory: memcached restarts, and even a warm restart does not keep the items.")
 }
 
 // resources is for the resources that pods/resize changes.

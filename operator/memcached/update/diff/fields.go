@@ -23,7 +23,7 @@ type field struct {
 // fields has an entry for each field of State except Rest, which func rest compares.
 var fields = []field{
 	{name: "workload", text: func(s State) string { return string(s.Workload) },
-		class: always(Cold, "The new workload creates its own pods, which start empty; the old pods are removed when the new ones are ready.")},
+		class: cold("The new workload creates its own pods, which start empty; the old pods are removed when the new ones are ready.")},
 	{name: "image", text: func(s State) string { return s.Image }, class: image},
 	{name: "version", text: func(s State) string { return s.Version }, class: version},
 	{name: "command", text: func(s State) string { return list(s.Command) }, class: replaced("The command")},
@@ -44,7 +44,7 @@ var fields = []field{
 	{name: "arguments.slabOptions", text: func(s State) string { return list(s.Arguments.SlabOptions) },
 		class: layout("A slab option")},
 	{name: "arguments.memoryFile", text: func(s State) string { return s.Arguments.MemoryFile },
-		class: always(Cold, "Warm restart keeps the items in a file, and memcached does not find them without it or in another file: each pod is replaced and starts empty.")},
+		class: cold("Warm restart keeps the items in a file, and memcached does not find them without it or in another file: each pod is replaced and starts empty.")},
 	{name: "arguments.tls", text: func(s State) string { return strconv.FormatBool(s.Arguments.TLS) },
 		class: replaced("Whether clients use TLS")},
 	{name: "arguments.tlsOptions", text: func(s State) string { return list(s.Arguments.TLSOptions) },

@@ -24,30 +24,31 @@ const (
 	name  = "cache"
 	image = "memcached:"
 
-	// mirror is what a webhook puts before images.
+	// mirror is the prefix that a webhook adds to images.
 	mirror = "mirror/"
 )
 
-// morning is when every test begins.
+// startTime is when every test begins.
 var startTime = time.Date(2026, 5, 4, 8, 0, 0, 0, time.UTC)
 
-// shape is what a pod template is made from.
+// templateOptions are what a pod template is made from.
 type templateOptions struct {
-	version     string // Of memcached; "bad" cannot be pulled.
+	version     string // Of memcached. The image of version "bad" cannot be pulled.
 	agent       string // Image of the agent.
 	memory      int64  // For items, in MiB.
-	spare       int64  // What the memory limit has more than that, in MiB.
+	spare       int64  // The part of the memory limit beyond that, in MiB.
 	connections int
 	warm        bool
 	labels      map[string]string
 	annotations map[string]string
 }
 
-// normalised keeps no items over a restart, warm does.
+// withoutWarmRestart returns options for a cache that loses its items in a restart.
 func withoutWarmRestart() templateOptions {
 	return templateOptions{version: "1.6.18", agent: "agent:1", memory: 64, spare: 64, connections: 1024}
 }
 
+// withWarmRestart returns options for a cache that keeps its items in a restart.
 func withWarmRestart() templateOptions {
 	s := withoutWarmRestart()
 	s.warm = true
@@ -60,6 +61,21 @@ func (s templateOptions) with(edit func(*templateOptions)) templateOptions {
 	edit(&s)
 	return s
 }
+
+func newAgent(s *templateOptions)        { s.agent = "agent:2" }
+func newVersion(s *templateOptions)      { s.version = "1.6.45" }
+func moreConnections(s *templateOptions) { s.connections = 2048 }
+func moreMemory(s *templateOptions)      { s.memory = 256 }
+
+func moreMemoryAndNewAgent(s *templateOptions) {
+	moreMemory(s)
+	newAgent(s)
+}
+
+var (
+	upgraded = withWarmRestart().with(newVersion)
+	badImage = withWarmRestart().with(func(s *templateOptions) { s.version = "bad" })
+)
 
 func (s templateOptions) template() corev1.PodTemplateSpec {
 	arguments := []string{"-m", fmt.Sprint(s.memory), "-c", strconv.Itoa(s.connections)}
@@ -94,13 +110,13 @@ func (s templateOptions) template() corev1.PodTemplateSpec {
 	return template
 }
 
-// version is what the operator knows of images: nothing of those in a mirror.
+// version returns the version that the operator knows for an image. It knows none for images in a mirror.
 func version(of string) string {
 	known := map[string]string{image + "1.6.18": "1.6.18", image + "1.6.38": "1.6.38", image + "1.6.45": "1.6.45", image + "bad": "1.6.45"}
 	return known[of]
 }
 
-// world is a StatefulSet, its pods, and what plays the cluster.
+// cluster simulates a cluster: a StatefulSet, its pods, the StatefulSet controller and the kubelets.
 type cluster struct {
 	t                *testing.T
 	set              *appsv1.StatefulSet
@@ -109,17 +125,18 @@ type cluster struct {
 	simulated        map[string]*simulatedPod // By the name of the pod.
 	gate             *rollout.Gate
 	resize           bool
-	webhook          func(pod *corev1.Pod, update bool) // Changes pods that are made, or updated.
+	webhook          func(pod *corev1.Pod, update bool) // Changes pods that are created or updated.
 	brokenAgentImage string                             // An image of the agent whose probe fails.
 	now              time.Time
 	counter          int64
 }
 
-// newWorld returns a StatefulSet with that many pods, all ready and of the template.
+// newCluster returns a cluster in which all pods of the StatefulSet are ready and up to date.
 func newCluster(t *testing.T, size int32, s templateOptions) *cluster {
 	return newClusterWithWebhook(t, size, s, func(*corev1.Pod, bool) {})
 }
 
+// newClusterWithWebhook does the same in a cluster with a mutating webhook for pods.
 func newClusterWithWebhook(t *testing.T, size int32, s templateOptions, webhook func(*corev1.Pod, bool)) *cluster {
 	c := &cluster{
 		webhook: webhook,
@@ -135,13 +152,14 @@ func newClusterWithWebhook(t *testing.T, size int32, s templateOptions, webhook 
 	return c
 }
 
-// want changes the template, and lets the StatefulSet controller see it.
+// want changes the template, and lets the StatefulSet controller act on it.
 func (c *cluster) want(s templateOptions) {
 	c.set.Spec.Template = s.template()
 	c.set.Generation++
 	c.seeTemplate()
 }
 
+// seeTemplate does what the StatefulSet controller does about a new template: it creates its ControllerRevision.
 func (c *cluster) seeTemplate() {
 	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"template": c.set.Spec.Template}})
 	if err != nil {
@@ -154,7 +172,7 @@ func (c *cluster) seeTemplate() {
 	c.set.Status.UpdateRevision, c.set.Status.ObservedGeneration = revision, c.set.Generation
 }
 
-// situation returns what the operator sees, as copies.
+// input returns copies of what the operator observes.
 func (c *cluster) input() rollout.Input {
 	s := rollout.Input{
 		StatefulSet: c.set.DeepCopy(), States: map[string]*agentapi.State{}, Version: version, Gate: c.gate, Now: c.now,
@@ -170,7 +188,7 @@ func (c *cluster) input() rollout.Input {
 	return s
 }
 
-// next decides on a step, without making it.
+// next returns the next step without making it.
 func (c *cluster) next() rollout.Step {
 	c.t.Helper()
 	step, err := rollout.Next(c.input())
@@ -191,14 +209,14 @@ func (c *cluster) pod(ordinal int) *corev1.Pod {
 
 func (c *cluster) simulatedPod(ordinal int) *simulatedPod { return c.simulated[c.pod(ordinal).Name] }
 
-// unready makes a pod not ready since some time ago, because of memcached.
+// unready makes a pod unready because of memcached, since some time ago.
 func (c *cluster) unready(ordinal int, since time.Duration) {
 	c.simulatedPod(ordinal).memcachedBroken = true
 	statusOf(c.pod(ordinal), "memcached").Ready = false
 	setReady(c.pod(ordinal), false, c.now.Add(-since))
 }
 
-// limp makes a pod not ready since some time ago, because of its agent, which cannot be reached either.
+// degrade makes a pod unready because of its agent, which cannot be reached either, since some time ago.
 func (c *cluster) degrade(ordinal int, since time.Duration) {
 	c.simulatedPod(ordinal).agentBroken = true
 	statusOf(c.pod(ordinal), "agent").Ready = false

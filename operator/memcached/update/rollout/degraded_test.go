@@ -12,7 +12,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
-// newLimpingWorld returns three pods whose memcached serves, but whose agent does not work with its image.
+// newDegradedCluster returns three pods whose memcached serves clients, but whose agent does not work with its image.
 func newDegradedCluster(t *testing.T, s templateOptions) *cluster {
 	c := newCluster(t, 3, s)
 	c.brokenAgentImage = s.agent
@@ -22,7 +22,7 @@ func newDegradedCluster(t *testing.T, s templateOptions) *cluster {
 	return c
 }
 
-// runOneAtATime makes steps, and checks that at most one memcached is down.
+// runOneAtATime makes steps, and checks that at most one memcached is down at a time.
 func (c *cluster) runOneAtATime(ticks int) []rollout.Step {
 	c.t.Helper()
 	var steps []rollout.Step
@@ -42,21 +42,21 @@ func (c *cluster) oneDown() {
 		}
 	}
 	if len(down) > 1 {
-		c.t.Fatalf("the operator has taken memcached down in %v at a time", down)
+		c.t.Fatalf("memcached is down in %v at the same time because of the operator", down)
 	}
 }
 
-// Nodes that serve are brought to the template one after another, although no agent works: whatever the class, and without an
-// answer of the agent. The new agent is what mends them.
-func TestLimpingPodsFollowOneAfterAnother(t *testing.T) {
+// Pods that serve clients are updated one after another although no agent works, whatever the class of the change. The new agent
+// repairs them.
+func TestDegradedPodsAreUpdatedOneAfterAnother(t *testing.T) {
 	for name, test := range map[string]struct {
-		begin  templateOptions
-		change func(*templateOptions)
-		why    string
-		class  diff.Class
-		steps  string
+		begin   templateOptions
+		change  func(*templateOptions)
+		changes string
+		class   diff.Class
+		steps   string
 	}{
-		"live": {withoutWarmRestart(), withNewAgent, "agentImage (Live)", diff.Live, "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
+		"live": {withoutWarmRestart(), newAgent, "agentImage (Live)", diff.Live, "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
 		"warm": {withWarmRestart(), func(s *templateOptions) { s.agent, s.version = "agent:2", "1.6.45" }, "image 1.6.18 -> 1.6.45 (Warm)", diff.Warm,
 			"Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
 		"cold": {withoutWarmRestart(), func(s *templateOptions) { s.agent, s.connections = "agent:2", 2048 }, "arguments.maxConnections (Cold)", diff.Cold,
@@ -69,7 +69,7 @@ func TestLimpingPodsFollowOneAfterAnother(t *testing.T) {
 			items, before := c.simulatedPod(0).items, c.uids()
 			c.want(test.begin.with(test.change))
 			step := c.next()
-			if !strings.Contains(step.Message, test.why) || step.Kind == rollout.Replace && !step.Unready {
+			if !strings.Contains(step.Message, test.changes) || step.Kind == rollout.Replace && !step.Unready {
 				t.Errorf("the step is %+v", step)
 			}
 			if got := summarise(c.runOneAtATime(120)); got != test.steps {
@@ -83,16 +83,16 @@ func TestLimpingPodsFollowOneAfterAnother(t *testing.T) {
 	}
 }
 
-// An agent that still does not work stops at the first node, and the spec that mends it begins there.
-func TestAnAgentThatStaysBrokenStops(t *testing.T) {
+// An agent that still does not work stops the rollout at the first pod, and a corrected spec continues there.
+func TestAnAgentThatStaysBrokenStopsTheRollout(t *testing.T) {
 	for name, test := range map[string]struct {
 		begin  templateOptions
 		change func(*templateOptions)
 		first  string
-		mended string
+		next   string
 	}{
-		"warm": {withWarmRestart(), func(s *templateOptions) { s.version = "1.6.45" }, "Patch 2", "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
-		"cold": {withoutWarmRestart(), func(s *templateOptions) { s.connections = 2048 }, "Replace 2", "Patch 2, Patch 2, Replace 1, Replace 0"},
+		"warm": {withWarmRestart(), newVersion, "Patch 2", "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
+		"cold": {withoutWarmRestart(), moreConnections, "Replace 2", "Patch 2, Patch 2, Replace 1, Replace 0"},
 		"live": {withoutWarmRestart(), func(s *templateOptions) { s.labels = map[string]string{"new": "yes"} }, "Patch 2", "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,11 +103,9 @@ func TestAnAgentThatStaysBrokenStops(t *testing.T) {
 			}
 			step := c.next()
 			expect(t, step, rollout.Wait, 2, "cache-2 has not been ready for more than ten minutes")
-			if !step.Stuck {
-				t.Error("it is not stuck")
-			}
-			c.want(test.begin.with(test.change).with(withNewAgent))
-			if got := summarise(c.runOneAtATime(120)); got != test.mended {
+			expectStuck(t, step)
+			c.want(test.begin.with(test.change).with(newAgent))
+			if got := summarise(c.runOneAtATime(120)); got != test.next {
 				t.Errorf("made the steps %s", got)
 			}
 			c.expectDone()
@@ -115,8 +113,8 @@ func TestAnAgentThatStaysBrokenStops(t *testing.T) {
 	}
 }
 
-// How long, and why, a pod is not ready decides whether anything is done about it.
-func TestWhatAPodThatIsNotReadyIsTakenFor(t *testing.T) {
+// What is done about an unready pod depends on why, and since when, it is unready.
+func TestUnreadyPods(t *testing.T) {
 	waits := func(c *cluster, container, reason string) {
 		status := statusOf(c.pod(0), container)
 		status.Ready, status.State = false, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
@@ -132,15 +130,15 @@ func TestWhatAPodThatIsNotReadyIsTakenFor(t *testing.T) {
 	}
 	last := func(s *corev1.ContainerStatus) *corev1.ContainerState { return &s.LastTerminationState }
 	now := func(s *corev1.ContainerStatus) *corev1.ContainerState { return &s.State }
-	const momentary, limping, broken = "cache-0 is not ready", "cache-0 is replaced and starts empty", "cache-0 serves no clients"
+	const momentary, degraded, broken = "cache-0 is not ready", "cache-0 is replaced and starts empty", "cache-0 serves no clients"
 	for name, test := range map[string]struct {
 		since time.Duration
 		and   func(c *cluster)
 		want  string
 	}{
 		"the agent, for a moment": {59 * time.Second, func(*cluster) {}, momentary},
-		"the agent, for a minute": {time.Minute, func(*cluster) {}, limping},
-		"the agent cannot start":  {0, func(c *cluster) { waits(c, "agent", "CrashLoopBackOff") }, limping},
+		"the agent, for a minute": {time.Minute, func(*cluster) {}, degraded},
+		"the agent cannot start":  {0, func(c *cluster) { waits(c, "agent", "CrashLoopBackOff") }, degraded},
 		"the agent cannot start, nor memcached": {0, func(c *cluster) {
 			waits(c, "agent", "ImagePullBackOff")
 			waits(c, "memcached", "ImagePullBackOff")
@@ -149,18 +147,18 @@ func TestWhatAPodThatIsNotReadyIsTakenFor(t *testing.T) {
 			waits(c, "agent", "CrashLoopBackOff")
 			statusOf(c.pod(0), "memcached").Ready = false
 		}, momentary},
-		"memcached cannot start":                         {0, func(c *cluster) { waits(c, "memcached", "CrashLoopBackOff") }, broken},
-		"memcached is being started":                     {0, func(c *cluster) { waits(c, "memcached", "ContainerCreating") }, momentary},
-		"memcached started a moment ago":                 {time.Hour, func(c *cluster) { starts(c, 59*time.Second) }, momentary},
-		"memcached started a minute ago":                 {time.Hour, func(c *cluster) { starts(c, time.Minute) }, broken},
-		"memcached ended a moment ago":                   {time.Hour, func(c *cluster) { ends(c, now, 5*time.Second) }, momentary},
-		"memcached ended a minute ago":                   {time.Hour, func(c *cluster) { ends(c, now, time.Minute) }, broken},
-		"memcached ended a moment ago, and is to follow": {time.Hour, func(c *cluster) { ends(c, last, 5*time.Second) }, momentary},
-		"memcached ended a minute ago, and is to follow": {time.Hour, func(c *cluster) { ends(c, last, time.Minute) }, broken},
-		"memcached is not known to run": {time.Hour, func(c *cluster) {
+		"memcached cannot start":                              {0, func(c *cluster) { waits(c, "memcached", "CrashLoopBackOff") }, broken},
+		"memcached is being started":                          {0, func(c *cluster) { waits(c, "memcached", "ContainerCreating") }, momentary},
+		"memcached started a moment ago":                      {time.Hour, func(c *cluster) { starts(c, 59*time.Second) }, momentary},
+		"memcached started a minute ago":                      {time.Hour, func(c *cluster) { starts(c, time.Minute) }, broken},
+		"memcached ended a moment ago":                        {time.Hour, func(c *cluster) { ends(c, now, 5*time.Second) }, momentary},
+		"memcached ended a minute ago":                        {time.Hour, func(c *cluster) { ends(c, now, time.Minute) }, broken},
+		"memcached ended a moment ago, and is about to start": {time.Hour, func(c *cluster) { ends(c, last, 5*time.Second) }, momentary},
+		"memcached ended a minute ago, and is about to start": {time.Hour, func(c *cluster) { ends(c, last, time.Minute) }, broken},
+		"the state of memcached is unknown": {time.Hour, func(c *cluster) {
 			statusOf(c.pod(0), "memcached").State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 		}, broken},
-		"no machine has room": {0, func(c *cluster) {
+		"the pod cannot be scheduled": {0, func(c *cluster) {
 			statusOf(c.pod(0), "memcached").Ready = false
 			c.pod(0).Status.Conditions = append(c.pod(0).Status.Conditions, corev1.PodCondition{
 				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable})
@@ -168,7 +166,7 @@ func TestWhatAPodThatIsNotReadyIsTakenFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, 2, withoutWarmRestart())
-			c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+			c.want(withoutWarmRestart().with(moreConnections))
 			c.degrade(0, test.since)
 			test.and(c)
 			kind := rollout.Replace
@@ -180,22 +178,22 @@ func TestWhatAPodThatIsNotReadyIsTakenFor(t *testing.T) {
 	}
 }
 
-// A node that limps comes before those that are ready, and holds them up no longer than it takes to bring it to the template.
-func TestALimpingPodComesFirst(t *testing.T) {
+// A degraded pod comes before ready ones, which wait only until it is up to date.
+func TestADegradedPodComesFirst(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	c.brokenAgentImage = "agent:1"
 	c.degrade(1, time.Hour)
-	c.want(upgraded.with(withNewAgent))
+	c.want(upgraded.with(newAgent))
 	if got := summarise(c.runOneAtATime(120)); got != "Patch 1, Patch 1, Patch 2, Patch 2, Patch 0, Patch 0" {
 		t.Errorf("made the steps %s", got)
 	}
 	c.expectDone()
 }
 
-// A node that is up to date and not ready holds up all others, those that limp as well.
-func TestALimpingPodOfTheTemplateStops(t *testing.T) {
+// All other pods, degraded ones as well, wait for an unready pod that is up to date.
+func TestADegradedPodThatIsUpToDateStopsTheRollout(t *testing.T) {
 	c := newCluster(t, 3, withoutWarmRestart())
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	c.want(withoutWarmRestart().with(moreConnections))
 	c.make(c.next())
 	c.settle(10)
 	for _, ordinal := range []int{2, 1, 0} {
@@ -208,13 +206,13 @@ func TestALimpingPodOfTheTemplateStops(t *testing.T) {
 	expect(t, c.next(), rollout.Wait, -1, "cache-2 does not exist yet")
 }
 
-// Two that have come on their way while they were broken, and limp now, restart one after the other.
-func TestLimpingPodsOnTheirWayRestartOneAfterAnother(t *testing.T) {
+// Two pods whose update began while they were broken, and which are degraded now, restart one after the other.
+func TestDegradedPodsThatAreBeingUpdatedRestartOneAfterAnother(t *testing.T) {
 	c := newCluster(t, 2, withoutWarmRestart())
 	c.brokenAgentImage = "agent:1"
 	c.unready(0, 2*time.Minute)
 	c.unready(1, 2*time.Minute)
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = 256; s.agent = "agent:2" }))
+	c.want(withoutWarmRestart().with(moreMemoryAndNewAgent))
 	if got := summarise(c.run(4)); got != "Patch 1, Resize 1, Patch 0, Resize 0" {
 		t.Fatalf("made the steps %s", got)
 	}
@@ -238,14 +236,12 @@ func TestLimpingPodsOnTheirWayRestartOneAfterAnother(t *testing.T) {
 	c.expectDone()
 }
 
-// What limps is deleted only if its template is known: it may hold all its items.
-func TestALimpingPodOfAnUnknownRevision(t *testing.T) {
+// A degraded pod may have all its items, so it is deleted only if its revision is known.
+func TestADegradedPodOfAnUnknownRevision(t *testing.T) {
 	c := newDegradedCluster(t, withoutWarmRestart())
 	c.pod(2).Labels["controller-revision-hash"] = "cache-lost"
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	c.want(withoutWarmRestart().with(moreConnections))
 	step := c.next()
 	expect(t, step, rollout.Wait, 2, "cache-2 cannot be compared with the template")
-	if !step.Stuck {
-		t.Error("it is not stuck")
-	}
+	expectStuck(t, step)
 }

@@ -11,14 +11,9 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
-var (
-	upgraded = withWarmRestart().with(func(s *templateOptions) { s.version = "1.6.45" })
-	badImage = withWarmRestart().with(func(s *templateOptions) { s.version = "bad" })
-)
-
-// A rollout that does not work stops at its first pod, and goes on when it is mended. The items outlive both.
-func TestAnImageThatCannotStartStops(t *testing.T) {
-	for name, mend := range map[string]templateOptions{"reverted": withWarmRestart(), "mended": upgraded} {
+// A rollout that fails stops at its first pod and continues when the spec is corrected. No items are lost.
+func TestAnImageThatCannotStartStopsTheRollout(t *testing.T) {
+	for name, next := range map[string]templateOptions{"the spec is reverted": withWarmRestart(), "the spec is corrected": upgraded} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, 3, withWarmRestart())
 			before, items := c.uids(), c.simulatedPod(0).items
@@ -28,13 +23,11 @@ func TestAnImageThatCannotStartStops(t *testing.T) {
 			}
 			step := c.next()
 			expect(t, step, rollout.Wait, 2, `memcached in cache-2 is restarting: the image "memcached:bad" of container memcached cannot be pulled (ImagePullBackOff)`)
-			if !step.Stuck {
-				t.Error("it is not stuck")
-			}
+			expectStuck(t, step)
 			if !isReady(c.pod(0)) || !isReady(c.pod(1)) {
-				t.Error("other pods were touched")
+				t.Error("other pods were changed")
 			}
-			c.want(mend)
+			c.want(next)
 			expect(t, c.next(), rollout.Patch, 2, "image")
 			c.run(60)
 			c.expectDone()
@@ -45,8 +38,8 @@ func TestAnImageThatCannotStartStops(t *testing.T) {
 	}
 }
 
-// Without a volume for the items there is nothing to keep, and the pod is made anew.
-func TestAReplacedPodThatCannotStartStops(t *testing.T) {
+// Without a volume for the items there is nothing to keep, so the pod is replaced.
+func TestAReplacedPodThatCannotStartStopsTheRollout(t *testing.T) {
 	c := newCluster(t, 3, withoutWarmRestart())
 	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.version = "bad" }))
 	if got := summarise(c.run(40)); got != "Replace 2" {
@@ -54,14 +47,12 @@ func TestAReplacedPodThatCannotStartStops(t *testing.T) {
 	}
 	step := c.next()
 	expect(t, step, rollout.Wait, 2, `cache-2 is not ready: the image "memcached:bad" of container memcached cannot be pulled`)
-	if !step.Stuck {
-		t.Error("it is not stuck")
-	}
+	expectStuck(t, step)
 	c.want(withoutWarmRestart())
 	step = c.next()
 	expect(t, step, rollout.Replace, 2, "cache-2 serves no clients and is replaced: image")
 	if !step.Unready {
-		t.Error("a budget could keep a broken pod from being mended")
+		t.Error("a PodDisruptionBudget could prevent the repair of a broken pod")
 	}
 	if got := summarise(c.run(40)); got != "Replace 2" {
 		t.Errorf("made the steps %s", got)
@@ -69,10 +60,10 @@ func TestAReplacedPodThatCannotStartStops(t *testing.T) {
 	c.expectDone()
 }
 
-// All nodes are broken at once: each is mended without waiting for the others.
-func TestBrokenPodsAreMendedOneByOne(t *testing.T) {
+// When all pods are broken, each is replaced without waiting for the others.
+func TestBrokenPodsDoNotWaitForEachOther(t *testing.T) {
 	c := newCluster(t, 3, withoutWarmRestart())
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.version = "1.6.45" }))
+	c.want(withoutWarmRestart().with(newVersion))
 	for ordinal := range 3 {
 		c.unready(ordinal, 2*time.Minute)
 	}
@@ -85,7 +76,7 @@ func TestBrokenPodsAreMendedOneByOne(t *testing.T) {
 	c.expectDone()
 }
 
-func TestPodsThatNeverStartedAreMadeAnew(t *testing.T) {
+func TestPodsThatNeverStartedAreReplaced(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	delete(c.pods, "cache-0")
 	c.want(badImage)
@@ -94,10 +85,10 @@ func TestPodsThatNeverStartedAreMadeAnew(t *testing.T) {
 	expect(t, c.next(), rollout.Replace, 0, "serves no clients")
 }
 
-func TestOthersThatAreNotReadyAreWaitedFor(t *testing.T) {
+func TestOtherPodsHaveToBeReady(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	c.want(upgraded)
-	for range 100 { // Until the first pod is done.
+	for range 100 { // Until the first pod is up to date.
 		c.run(1)
 		if c.pod(2).Labels["controller-revision-hash"] == c.set.Status.UpdateRevision {
 			break
@@ -115,10 +106,10 @@ func TestOthersThatAreNotReadyAreWaitedFor(t *testing.T) {
 	expect(t, c.next(), rollout.Patch, 1, "image")
 }
 
-// A pod of the template that is broken keeps the others from being touched: they may be all that is left.
-func TestABrokenPodOfTheTemplateStops(t *testing.T) {
+// The others may be all that serve clients.
+func TestABrokenPodThatIsUpToDateStopsTheRollout(t *testing.T) {
 	c := newCluster(t, 3, withoutWarmRestart())
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	c.want(withoutWarmRestart().with(moreConnections))
 	c.make(c.next())
 	c.settle(3)
 	c.simulatedPod(2).memcachedBroken = true
@@ -127,18 +118,16 @@ func TestABrokenPodOfTheTemplateStops(t *testing.T) {
 	c.settle(120)
 	step := c.next()
 	expect(t, step, rollout.Wait, 2, "cache-2 has not been ready for more than ten minutes")
-	if !step.Stuck {
-		t.Error("it is not stuck")
-	}
+	expectStuck(t, step)
 	c.pod(2).Status.Conditions = append(c.pod(2).Status.Conditions, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available"})
-	expect(t, c.next(), rollout.Wait, 2, "cache-2 is not ready: no node has room for it: 0/3 nodes are available")
+	expect(t, c.next(), rollout.Wait, 2, "cache-2 is not ready: it cannot be scheduled: 0/3 nodes are available")
 }
 
-// An overloaded pod that is not ready for a moment must not be taken for one that serves no clients.
-func TestAPodThatIsNotReadyForAMomentIsNotReplaced(t *testing.T) {
+// An overloaded pod that is unready for a moment must not count as broken.
+func TestAPodThatIsUnreadyForAMomentIsNotReplaced(t *testing.T) {
 	c := newCluster(t, 2, withoutWarmRestart())
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	c.want(withoutWarmRestart().with(moreConnections))
 	c.unready(0, 59*time.Second)
 	expect(t, c.next(), rollout.Wait, 0, "cache-0 is not ready yet")
 	c.unready(0, 60*time.Second)
@@ -152,11 +141,9 @@ func TestAnAgentThatCannotBeReached(t *testing.T) {
 	c.want(upgraded)
 	step := c.next()
 	expect(t, step, rollout.Wait, 1, "cache-1 is not restarted, because its agent cannot be reached")
-	if !step.Stuck {
-		t.Error("it is not stuck")
-	}
-	// A change of the agent itself may be what mends it.
-	c.want(withWarmRestart().with(func(s *templateOptions) { s.agent = "agent:2" }))
+	expectStuck(t, step)
+	// A new agent may repair it.
+	c.want(withWarmRestart().with(newAgent))
 	expect(t, c.next(), rollout.Patch, 1, "agentImage")
 
 	c = newCluster(t, 2, withoutWarmRestart())
@@ -173,7 +160,7 @@ func TestAnAgentThatCannotBeReached(t *testing.T) {
 	c.expectDone()
 }
 
-// loseItems lets the pod that is restarted by the next steps start empty.
+// loseItems makes steps in which the first pod restarts and starts empty.
 func loseItems(c *cluster) {
 	for range 20 {
 		c.run(1)
@@ -181,7 +168,7 @@ func loseItems(c *cluster) {
 	}
 }
 
-func TestItemsThatAreLostStopTheRollout(t *testing.T) {
+func TestLostItemsStopTheRollout(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	before := c.uids()
 	c.want(upgraded)
@@ -189,10 +176,10 @@ func TestItemsThatAreLostStopTheRollout(t *testing.T) {
 	step := c.next()
 	expect(t, step, rollout.Wait, 2, "memcached in cache-2 started empty, although it should have kept its")
 	if !step.Stuck || !strings.Contains(step.Message, "kubectl annotate pod cache-2 cache.example.com/update-") {
-		t.Errorf("nobody would know how to go on: %+v", step)
+		t.Errorf("the message does not say how to continue: %+v", step)
 	}
 	if c.simulatedPod(1).images["memcached"] != "memcached:1.6.18" {
-		t.Error("the next pod was touched")
+		t.Error("the next pod was changed")
 	}
 	delete(c.pod(2).Annotations, rollout.UpdateAnnotation)
 	c.run(60)
@@ -202,7 +189,7 @@ func TestItemsThatAreLostStopTheRollout(t *testing.T) {
 	}
 }
 
-func TestItemsThatAreLostDoNotStopARevert(t *testing.T) {
+func TestLostItemsDoNotStopANewSpec(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	c.want(upgraded)
 	loseItems(c)
@@ -211,30 +198,30 @@ func TestItemsThatAreLostDoNotStopARevert(t *testing.T) {
 	c.expectDone()
 }
 
-// The last pod holds up nobody, but it is told.
-func TestItemsThatTheLastPodLosesAreTold(t *testing.T) {
+// No pod follows the last one, so nothing stops, but the message says that items were lost.
+func TestItemsThatTheLastPodLosesAreReported(t *testing.T) {
 	c := newCluster(t, 1, withWarmRestart())
 	c.want(upgraded)
-	var told string
+	var message string
 	for range 20 {
 		for _, step := range c.run(1) {
-			told = step.Message
+			message = step.Message
 		}
 		c.simulatedPod(0).saved = 0
 	}
-	if !strings.HasPrefix(told, "memcached in cache-0 started empty, although it should have kept its") {
-		t.Errorf("told was: %s", told)
+	if !strings.HasPrefix(message, "memcached in cache-0 started empty, although it should have kept its") {
+		t.Errorf("the message is: %s", message)
 	}
 	c.expectDone()
 }
 
-// A pod that held nothing cannot have lost anything, though it looks as if it started cold.
+// An empty pod cannot lose items, although it looks like a cold start.
 func TestARestartOfAnEmptyCacheIsNoLoss(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	c.want(upgraded)
 	for range 60 {
 		for ordinal := range 3 {
-			c.simulatedPod(ordinal).items, c.simulatedPod(ordinal).saved = 2, 0 // The agent's own, which expire.
+			c.simulatedPod(ordinal).items, c.simulatedPod(ordinal).saved = 2, 0 // They belong to the agent, and expire.
 		}
 		c.run(1)
 	}
@@ -244,28 +231,28 @@ func TestARestartOfAnEmptyCacheIsNoLoss(t *testing.T) {
 func TestTheHitRatioGate(t *testing.T) {
 	c := newCluster(t, 3, withoutWarmRestart())
 	c.gate = &rollout.Gate{RecoveredPercent: 90, Timeout: 10 * time.Minute}
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	c.want(withoutWarmRestart().with(moreConnections))
 	expect(t, c.next(), rollout.Replace, 2, "")
 	c.make(c.next())
 	c.settle(10)
 	for name, test := range map[string]struct {
 		replaced, second, first *float64
 		passed                  time.Duration
-		follows                 bool
+		replaces                bool
 	}{
-		"nobody asks the ones to follow": {nil, nil, nil, 0, true},
-		"not recovered":                  {ptr.To(0.71), ptr.To(0.7), ptr.To(0.9), 0, false},
-		"recovered":                      {ptr.To(0.73), ptr.To(0.7), ptr.To(0.9), 0, true},
-		"nobody asks the one that was":   {nil, ptr.To(0.9), nil, 0, false},
-		"too late":                       {ptr.To(0.1), ptr.To(0.9), ptr.To(0.9), 10 * time.Minute, true},
-		"only one is asked":              {ptr.To(0.5), nil, ptr.To(0.5), 0, true},
+		"the pods not replaced yet get no requests": {nil, nil, nil, 0, true},
+		"not recovered":                     {ptr.To(0.71), ptr.To(0.7), ptr.To(0.9), 0, false},
+		"recovered":                         {ptr.To(0.73), ptr.To(0.7), ptr.To(0.9), 0, true},
+		"the replaced pod gets no requests": {nil, ptr.To(0.9), nil, 0, false},
+		"the timeout is over":               {ptr.To(0.1), ptr.To(0.9), ptr.To(0.9), 10 * time.Minute, true},
+		"one of the pods not replaced yet gets no requests": {ptr.To(0.5), nil, ptr.To(0.5), 0, true},
 	} {
 		c.simulatedPod(2).hitRatio, c.simulatedPod(1).hitRatio, c.simulatedPod(0).hitRatio = test.replaced, test.second, test.first
 		now := c.now
 		c.now = now.Add(test.passed)
 		step := c.next()
 		c.now = now
-		if follows := step.Kind == rollout.Replace; follows != test.follows {
+		if replaces := step.Kind == rollout.Replace; replaces != test.replaces {
 			t.Errorf("%s: the step is %s: %s", name, step.Kind, step.Message)
 		}
 		if step.Kind == rollout.Wait && step.Message != "cache-1 is replaced when the hit ratio of cache-2 is 90 % of that of the "+
@@ -275,7 +262,7 @@ func TestTheHitRatioGate(t *testing.T) {
 	}
 }
 
-// What keeps the items does not have to recover.
+// A pod that keeps its items does not have to fill up again.
 func TestTheGateIsForReplacedPodsOnly(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	c.gate = &rollout.Gate{RecoveredPercent: 100, Timeout: 24 * time.Hour}

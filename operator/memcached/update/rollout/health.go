@@ -31,7 +31,7 @@ func (m *member) failure() string {
 // failureToServe returns what keeps memcached from serving clients, empty if nothing is known.
 func (m *member) failureToServe() string {
 	if why, unschedulable := pods.Unschedulable(m.pod); unschedulable {
-		return "no node has room for it: " + why
+		return "it cannot be scheduled: " + why
 	}
 	containers := slices.Clone(m.pod.Spec.InitContainers)
 	if memcached := pods.Container(m.pod.Spec.Containers, pod.MemcachedContainer); memcached != nil {
@@ -51,7 +51,7 @@ func (m *member) failureOf(containers []corev1.Container) string {
 		case fails:
 			return fmt.Sprintf("with image %q, container %s %s", container.Image, container.Name, failure.Problem)
 		case status.State.Waiting != nil && status.State.Waiting.Reason == "CrashLoopBackOff":
-			return fmt.Sprintf("with image %q, container %s does not keep running (CrashLoopBackOff)",
+			return fmt.Sprintf("with image %q, container %s keeps exiting (CrashLoopBackOff)",
 				container.Image, container.Name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func Next(i Input) (Step, error) {
 	set := i.StatefulSet
 	if set.Status.ObservedGeneration < set.Generation || set.Status.UpdateRevision == "" {
-		return Step{Kind: Wait, Message: "Kubernetes has yet to act on the newest change", After: soon}, nil
+		return Step{Kind: Wait, Message: "Kubernetes has not processed the latest change yet", After: soon}, nil
 	}
 	if members := i.members(); i.Progress(Step{}).Updated == int32(len(members)) {
 		if step, waits := i.missing(members); waits {

@@ -13,35 +13,35 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
-func TestNothingToDo(t *testing.T) {
+func TestNone(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	expect(t, c.next(), rollout.None, -1, "")
 	c.unready(1, time.Hour)
 	expect(t, c.next(), rollout.None, -1, "")
 	c.set.Generation++
-	expect(t, c.next(), rollout.Wait, -1, "Kubernetes has yet to act")
+	expect(t, c.next(), rollout.Wait, -1, "Kubernetes has not processed")
 	c.set.Spec.Replicas = ptr.To[int32](0)
 	c.seeTemplate()
 	expect(t, c.next(), rollout.None, -1, "")
 }
 
-// A pod that is missing is waited for although all others are of the template: nothing that is watched may tell of it.
+// A missing pod is waited for although all others are up to date, because no watched object may report it.
 func TestAMissingPodIsWaitedFor(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	for _, step := range []struct {
-		stopsFor time.Duration
-		why      string
-		stuck    bool
+		overdue time.Duration
+		message string
+		stuck   bool
 	}{
 		{0, "cache-1 does not exist yet", false},
 		{10*time.Minute - time.Second, "cache-1 does not exist yet", false},
 		{10 * time.Minute, "cache-1 has been terminating for more than ten minutes", true},
 	} {
-		c.pod(1).DeletionTimestamp = &metav1.Time{Time: c.now.Add(-step.stopsFor)}
+		c.pod(1).DeletionTimestamp = &metav1.Time{Time: c.now.Add(-step.overdue)}
 		got := c.next()
-		expect(t, got, rollout.Wait, -1, step.why)
+		expect(t, got, rollout.Wait, -1, step.message)
 		if got.Stuck != step.stuck {
-			t.Errorf("after %s, it is %t that it is stuck", step.stopsFor, got.Stuck)
+			t.Errorf("after %s, stuck is %t", step.overdue, got.Stuck)
 		}
 	}
 	delete(c.pods, "cache-1")
@@ -53,8 +53,8 @@ func TestAMissingPodIsWaitedFor(t *testing.T) {
 	expect(t, c.next(), rollout.None, -1, "")
 }
 
-// What differs in bytes alone is not a change, but the pods have to count as updated.
-func TestATemplateThatIsTheSameInOtherWords(t *testing.T) {
+// A template that differs only in its bytes is no change, but the pods have to get the label with its revision.
+func TestATemplateThatDiffersOnlyInItsBytes(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
 	before := c.uids()
 	c.want(withWarmRestart().with(func(s *templateOptions) {
@@ -98,7 +98,7 @@ func TestLabelsAndAnnotations(t *testing.T) {
 func TestAWarmUpgradeKeepsTheItems(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	before, items := c.uids(), c.simulatedPod(0).items
-	c.want(withWarmRestart().with(func(s *templateOptions) { s.version = "1.6.45" }))
+	c.want(upgraded)
 	expect(t, c.next(), rollout.Patch, 2, "image 1.6.18 -> 1.6.45 (Warm)")
 	steps := c.run(60)
 	if got := summarise(steps); got != "Patch 2, Patch 2, Patch 1, Patch 1, Patch 0, Patch 0" {
@@ -113,11 +113,11 @@ func TestAWarmUpgradeKeepsTheItems(t *testing.T) {
 
 func TestAColdChangeReplacesOnePodAfterAnother(t *testing.T) {
 	c := newCluster(t, 3, withoutWarmRestart())
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	c.want(withoutWarmRestart().with(moreConnections))
 	step := c.next()
 	expect(t, step, rollout.Replace, 2, "cache-2 is replaced and starts empty: arguments.maxConnections (Cold)")
 	if step.Unready {
-		t.Error("a budget is not asked, although the pod is ready")
+		t.Error("the pod is ready, so its PodDisruptionBudget has to be respected")
 	}
 	c.make(step)
 	expect(t, c.next(), rollout.Wait, -1, "cache-2 does not exist yet")
@@ -133,8 +133,8 @@ func TestAColdChangeReplacesOnePodAfterAnother(t *testing.T) {
 	c.expectDone()
 }
 
-// With the class of a change goes its order: growing, the limit comes first; shrinking, the items do.
-func TestLiveMemory(t *testing.T) {
+// When the memory grows, the limit changes first; when it shrinks, the memory for items does.
+func TestMemoryInPlace(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		from, to int64
@@ -171,7 +171,7 @@ func TestLiveMemory(t *testing.T) {
 func TestWithoutResizeMemoryIsCold(t *testing.T) {
 	c := newCluster(t, 2, withoutWarmRestart())
 	c.resize = false
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = 256 }))
+	c.want(withoutWarmRestart().with(moreMemory))
 	expect(t, c.next(), rollout.Replace, 1, "resources.limits.memory (Cold)")
 	c.run(30)
 	c.expectDone()
@@ -180,7 +180,7 @@ func TestWithoutResizeMemoryIsCold(t *testing.T) {
 func TestTheAgentAloneIsRestarted(t *testing.T) {
 	c := newCluster(t, 2, withoutWarmRestart())
 	before, process := c.uids(), c.simulatedPod(1).process
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.agent = "agent:2" }))
+	c.want(withoutWarmRestart().with(newAgent))
 	expect(t, c.next(), rollout.Patch, 1, "agentImage (Live)")
 	if got := summarise(c.run(40)); got != "Patch 1, Patch 1, Patch 0, Patch 0" {
 		t.Errorf("made the steps %s", got)
@@ -191,7 +191,7 @@ func TestTheAgentAloneIsRestarted(t *testing.T) {
 	}
 }
 
-func TestAResizeThatIsRefusedStopsAndCanBeReverted(t *testing.T) {
+func TestARefusedResizeStopsTheRolloutAndCanBeReverted(t *testing.T) {
 	for _, reason := range []string{corev1.PodReasonInfeasible, corev1.PodReasonDeferred} {
 		c := newCluster(t, 2, withoutWarmRestart())
 		before := c.uids()
@@ -202,9 +202,7 @@ func TestAResizeThatIsRefusedStopsAndCanBeReverted(t *testing.T) {
 		}
 		step := c.next()
 		expect(t, step, rollout.Wait, 1, "cache-1 cannot be resized ("+reason+"): no room")
-		if !step.Stuck {
-			t.Error("it is not stuck")
-		}
+		expectStuck(t, step)
 		c.want(withoutWarmRestart())
 		c.run(20)
 		c.expectDone()
@@ -214,9 +212,9 @@ func TestAResizeThatIsRefusedStopsAndCanBeReverted(t *testing.T) {
 	}
 }
 
-func TestPodsThatAreNotWantedOrLeaveAreNotTouched(t *testing.T) {
+func TestUnwantedAndTerminatingPodsAreNotChanged(t *testing.T) {
 	c := newCluster(t, 3, withoutWarmRestart())
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	c.want(withoutWarmRestart().with(moreConnections))
 	c.set.Spec.Replicas = ptr.To[int32](2)
 	expect(t, c.next(), rollout.Replace, 1, "")
 	c.pod(2).DeletionTimestamp = &metav1.Time{Time: c.now}
@@ -237,9 +235,7 @@ func TestAPodOfAnUnknownRevision(t *testing.T) {
 	before := c.uids()
 	step := c.next()
 	expect(t, step, rollout.Wait, 0, `cache-0 cannot be compared with the template: its ControllerRevision "cache-lost" does not exist. Delete the pod to have it created again`)
-	if !step.Stuck {
-		t.Error("it is not stuck")
-	}
+	expectStuck(t, step)
 	c.run(30)
 	if c.uids() != before {
 		t.Error("a pod with items was replaced")
@@ -248,8 +244,8 @@ func TestAPodOfAnUnknownRevision(t *testing.T) {
 	expect(t, c.next(), rollout.Replace, 0, "serves no clients")
 }
 
-// What somebody does to a pod that is done is their affair; otherwise two would fight for ever.
-func TestAPodThatIsDoneStaysAsItIs(t *testing.T) {
+// Reverting what others change on a pod that is up to date could go on for ever.
+func TestAPodThatIsUpToDateIsNotChanged(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
 	c.pod(0).Spec.Containers[0].Image = "mirror/memcached:1.6.18"
 	c.pod(0).Labels["app"] = "other"
@@ -268,7 +264,7 @@ func TestATemplateThatCannotBeRead(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
-	c.want(withWarmRestart().with(func(s *templateOptions) { s.version = "1.6.45" }))
+	c.want(upgraded)
 	progress := func() string {
 		step := c.next()
 		return fmt.Sprintf("%+v", c.input().Progress(step))

@@ -41,7 +41,7 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return &pod.Status.ContainerStatuses[len(pod.Status.ContainerStatuses)-1]
 }
 
-// serves tells whether clients reach memcached, whatever the pod says.
+// serves reports whether memcached is ready, even if the pod is not.
 func serves(pod *corev1.Pod) bool {
 	status := statusOf(pod.DeepCopy(), "memcached")
 	return status.Ready && status.State.Running != nil

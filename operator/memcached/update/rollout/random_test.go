@@ -13,11 +13,11 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
-// stories is how many random stories each property is tested with.
+// randomRuns is how many random runs each property is tested with.
 const randomRuns = 60
 
-// story is a world in which things happen at random: parts of the cluster are slow, the operator sees what was, ends before
-// it makes a step, or makes it twice.
+// randomRun is a cluster in which things happen at random: parts of the cluster are slow, and the operator observes old states,
+// stops before it makes a step, or decides twice.
 type randomRun struct {
 	*cluster
 	seed        uint64
@@ -25,7 +25,7 @@ type randomRun struct {
 	past        []rollout.Input
 	trace       []string
 	check       func(step rollout.Step, pod *corev1.Pod)
-	agentBroken bool // Agents fail by themselves, too. Then pods that are not ready may be changed while others are not.
+	agentBroken bool // Agents fail as well. Then unready pods may be changed while others are unready.
 }
 
 func newRandomRun(t *testing.T, seed uint64, s templateOptions) *randomRun {
@@ -35,8 +35,8 @@ func newRandomRun(t *testing.T, seed uint64, s templateOptions) *randomRun {
 
 func (s *randomRun) chance(percent int) bool { return s.random.IntN(100) < percent }
 
-// see returns a situation of which each part may be of the past, as in caches that are filled one by one.
-func (s *randomRun) see() rollout.Input {
+// observe returns an input whose parts may be outdated, as from caches that are updated one by one.
+func (s *randomRun) observe() rollout.Input {
 	now := s.input()
 	s.past = append(s.past, now)
 	if len(s.past) > 4 {
@@ -50,23 +50,23 @@ func (s *randomRun) see() rollout.Input {
 	return now
 }
 
-// act lets the operator make one step.
+// operate lets the operator make one step.
 func (s *randomRun) operate() {
 	s.t.Helper()
-	input := s.see()
+	input := s.observe()
 	step, err := rollout.Next(input)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	again, _ := rollout.Next(input)
 	if difference := cmp.Diff(step, again); difference != "" {
-		s.t.Fatalf("the same situation leads to another step:\n%s", difference)
+		s.t.Fatalf("the same input leads to another step:\n%s", difference)
 	}
 	if step.Kind == rollout.None || step.Kind == rollout.Wait || !s.current(input) || s.chance(10) {
 		return
 	}
 	if step.Kind == rollout.Replace && !step.Unready && s.chance(20) {
-		return // A budget does not allow it.
+		return // A PodDisruptionBudget does not allow it.
 	}
 	before := s.pods[step.Pod.Name].DeepCopy()
 	s.make(step)
@@ -75,12 +75,12 @@ func (s *randomRun) operate() {
 	s.oneAtATime()
 }
 
-// current tells whether the operator's knowledge is that of the API server, as package executor makes sure of.
-func (s *randomRun) current(known rollout.Input) bool {
-	if known.StatefulSet.Generation != s.set.Generation || len(known.Pods) != len(s.pods) {
+// current reports whether the operator observed the present state, which package executor makes sure of.
+func (s *randomRun) current(observed rollout.Input) bool {
+	if observed.StatefulSet.Generation != s.set.Generation || len(observed.Pods) != len(s.pods) {
 		return false
 	}
-	return !slices.ContainsFunc(known.Pods, func(pod corev1.Pod) bool {
+	return !slices.ContainsFunc(observed.Pods, func(pod corev1.Pod) bool {
 		now := s.pods[pod.Name]
 		return now == nil || now.UID != pod.UID || now.ResourceVersion != pod.ResourceVersion
 	})
@@ -95,11 +95,11 @@ func (s *randomRun) oneAtATime() {
 		}
 	}
 	if len(down) > 1 {
-		s.t.Fatalf("seed %d: the operator has made %v unready at a time:\n%s", s.seed, down, strings.Join(s.trace, "\n"))
+		s.t.Fatalf("seed %d: %v are unready at the same time because of the operator:\n%s", s.seed, down, strings.Join(s.trace, "\n"))
 	}
 }
 
-// change sets another template, which the StatefulSet controller may see later.
+// change sets another template, on which the StatefulSet controller may act later.
 func (s *randomRun) change(to templateOptions) {
 	s.want(to)
 	if s.chance(50) {
@@ -114,7 +114,7 @@ func (s *randomRun) passTime() {
 	s.tick(func() bool { return s.chance(60) })
 }
 
-// end lets the operator bring a last template about.
+// finish sets a last template and lets the operator update all pods to it.
 func (s *randomRun) finish(to templateOptions) {
 	s.t.Helper()
 	s.want(to)
@@ -140,7 +140,7 @@ func (s *randomRun) allReady() bool {
 	return ready == int(*s.set.Spec.Replicas)
 }
 
-// user does what a message says.
+// followMessage does what a message tells the user to do.
 func (s *randomRun) followMessage() {
 	if step, err := rollout.Next(s.input()); err == nil && step.Stuck && step.Pod != nil && s.pods[step.Pod.Name] != nil &&
 		s.simulated[step.Pod.Name].images["memcached"] != "" && isReady(s.pods[step.Pod.Name]) && s.pods[step.Pod.Name].Annotations[rollout.UpdateAnnotation] != "" {
@@ -149,7 +149,7 @@ func (s *randomRun) followMessage() {
 	}
 }
 
-// mild changes a shape in a way that keeps the items.
+// keepingChange returns options with a change that keeps the items.
 func (s *randomRun) keepingChange(of templateOptions) templateOptions {
 	return of.with(func(to *templateOptions) {
 		switch s.random.IntN(3) {
@@ -166,9 +166,9 @@ func (s *randomRun) keepingChange(of templateOptions) templateOptions {
 	})
 }
 
-// TestMildChangesLoseNothing: whatever is changed and reverted on the way, no pod is replaced, no item is lost, never is more
-// than one pod down, and in the end all pods are as wanted.
-func TestMildChangesLoseNothing(t *testing.T) {
+// Whatever is changed and reverted during an update, no pod is replaced, no item is lost, at most one pod is down at a time, and in
+// the end all pods are up to date.
+func TestLiveAndWarmChangesLoseNothing(t *testing.T) {
 	for seed := range uint64(randomRuns) {
 		begin := withoutWarmRestart()
 		if seed%2 == 0 {
@@ -182,14 +182,14 @@ func TestMildChangesLoseNothing(t *testing.T) {
 				t.Fatalf("seed %d: %s", seed, step.Message)
 			}
 		}
-		optionsOfChanges := []templateOptions{begin}
+		history := []templateOptions{begin}
 		for range 120 {
 			if s.chance(10) {
-				next := s.keepingChange(optionsOfChanges[len(optionsOfChanges)-1])
+				next := s.keepingChange(history[len(history)-1])
 				if s.chance(30) {
-					next = optionsOfChanges[s.random.IntN(len(optionsOfChanges))]
+					next = history[s.random.IntN(len(history))]
 				}
-				optionsOfChanges = append(optionsOfChanges, next)
+				history = append(history, next)
 				s.change(next)
 			}
 			s.operate()
@@ -214,7 +214,7 @@ func TestMildChangesLoseNothing(t *testing.T) {
 	}
 }
 
-// wild changes a shape in any way.
+// anyChange returns options with a change of any class.
 func (s *randomRun) anyChange() templateOptions {
 	begin := withoutWarmRestart()
 	begin.warm = s.chance(50)
@@ -224,7 +224,7 @@ func (s *randomRun) anyChange() templateOptions {
 	return to
 }
 
-// cold tells, other than the package does, whether a pod has to lose its items to become what is wanted.
+// cold reports whether a pod has to lose its items in an update. It finds out in another way than the package does.
 func (s *randomRun) cold(pod *corev1.Pod) bool {
 	wanted := s.set.Spec.Template.Spec.Containers[0]
 	before, after := version(pod.Spec.Containers[0].Image), version(wanted.Image)
@@ -236,10 +236,9 @@ func (s *randomRun) cold(pod *corev1.Pod) bool {
 		argument(pod, "-e") != "" && argument(pod, "-m") != argument(rest, "-m")
 }
 
-// TestAnythingMayHappen: whatever is wanted and whatever fails, a pod that serves clients is replaced for a cold change only,
-// and restarted for a warm one only, never is more than one pod down because of the operator, and in the end all pods are as
-// wanted.
-func TestAnythingMayHappen(t *testing.T) {
+// Whatever is wanted and whatever fails, a pod that serves clients is replaced for a cold change only and restarted for a warm one
+// only, at most one pod is down at a time because of the operator, and in the end all pods are up to date.
+func TestAnyChangeAndAnyFailure(t *testing.T) {
 	for seed := range uint64(randomRuns) {
 		s := newRandomRun(t, seed, withoutWarmRestart())
 		s.agentBroken = seed%2 == 1
@@ -249,7 +248,7 @@ func TestAnythingMayHappen(t *testing.T) {
 			}
 			restarts := pod.Spec.Containers[0].Image != s.pods[pod.Name].Spec.Containers[0].Image
 			if cold := s.cold(pod); step.Kind == rollout.Replace && !cold || restarts && cold {
-				t.Fatalf("seed %d: it is %t that %s is to lose its items, but: %s", seed, cold, pod.Name, step.Message)
+				t.Fatalf("seed %d: cold is %t for %s, but: %s", seed, cold, pod.Name, step.Message)
 			}
 		}
 		for range 200 {

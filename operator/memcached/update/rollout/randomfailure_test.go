@@ -1,14 +1,13 @@
 package rollout_test
 
 import (
+	"maps"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
-// mishap makes something go wrong that the operator has no part in.
+// failAtRandom makes something fail without the operator.
 func (s *randomRun) failAtRandom() {
-	for _, name := range sortedNames(s.pods) {
+	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
 		pod, m := s.pods[name], s.simulated[name]
 		switch {
 		case !s.chance(2):
@@ -30,13 +29,4 @@ func (s *randomRun) failAtRandom() {
 			}
 		}
 	}
-}
-
-func sortedNames(of map[string]*corev1.Pod) []string {
-	var names []string
-	for name := range of {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

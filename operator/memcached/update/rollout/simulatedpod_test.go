@@ -17,27 +17,27 @@ import (
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
 )
 
-// machine plays the kubelet, memcached and the agent of one pod.
+// simulatedPod simulates the kubelet, memcached and the agent of one pod.
 type simulatedPod struct {
-	images           map[string]string // That the containers run; none for one that does not.
+	images           map[string]string // By container; none for a container that does not run.
 	seen             int64             // The generation that the kubelet acts on.
-	limit            int64             // Of memory, in MiB, that holds now.
+	limit            int64             // The present memory limit, in MiB.
 	memcachedBroken  bool              // memcached does not become ready.
 	agentBroken      bool              // The agent does not become ready, and cannot be reached.
 	agentUnreachable bool              // The agent cannot be reached.
-	problem          string            // What the agent says is not right.
-	refusesResize    string            // Reason for which it does not resize.
+	problem          string            // That the agent reports.
+	refusesResize    string            // The reason why the kubelet refuses to resize.
 
-	items, saved int64 // In memory, and in the volume.
-	savedBy      string
+	items, saved int64  // In memory, and in the volume.
+	savedBy      string // The version that saved them.
 	memory       int64
-	allocated    int64 // It is full: as much as memory, or more for a while.
+	allocated    int64 // memcached is full, so this is as much as memory, or more for a while.
 	warm         bool
 	process      int64
 	hitRatio     *float64
 
-	unreadyByOperator bool // It is not ready because of the operator.
-	downByOperator    bool // memcached is not ready because of the operator.
+	unreadyByOperator bool // The pod is unready because of the operator.
+	downByOperator    bool // memcached is unready because of the operator.
 }
 
 func (m *simulatedPod) state() *agentapi.State {
@@ -47,14 +47,14 @@ func (m *simulatedPod) state() *agentapi.State {
 	return &agentapi.State{Process: m.process, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
 }
 
-// settle lets the cluster do all it can without the operator.
+// settle lets time pass without the operator.
 func (c *cluster) settle(ticks int) {
 	for range ticks {
 		c.tick(func() bool { return true })
 	}
 }
 
-// turn lets five seconds pass. Each part of the cluster does its next thing if it likes to.
+// tick lets five seconds pass. Each part of the cluster that acts does one thing.
 func (c *cluster) tick(acts func() bool) {
 	c.now = c.now.Add(5 * time.Second)
 	for ordinal := range *c.set.Spec.Replicas {
@@ -103,7 +103,7 @@ func argument(pod *corev1.Pod, option string) string {
 	return ""
 }
 
-// kubelet does the one next thing for a pod.
+// kubelet does one thing for a pod.
 func (c *cluster) kubelet(pod *corev1.Pod, m *simulatedPod) {
 	before := pod.DeepCopy()
 	defer func() {
@@ -126,7 +126,7 @@ func (c *cluster) kubelet(pod *corev1.Pod, m *simulatedPod) {
 	}
 }
 
-// probe tells what is ready.
+// probe sets the readiness of the containers and of the pod.
 func (c *cluster) probe(pod *corev1.Pod, m *simulatedPod) {
 	memcached, agent := m.images["memcached"] != "" && !m.memcachedBroken, m.images["agent"] != "" && !m.agentBroken
 	statusOf(pod, "memcached").Ready, statusOf(pod, "agent").Ready = memcached, agent
@@ -137,7 +137,7 @@ func (c *cluster) probe(pod *corev1.Pod, m *simulatedPod) {
 	}
 }
 
-// stopOne stops a container with another image than wanted.
+// stopNext stops a container whose image has changed.
 func (c *cluster) stopNext(pod *corev1.Pod, m *simulatedPod) bool {
 	for _, container := range pod.Spec.Containers {
 		if runs := m.images[container.Name]; runs != "" && runs != container.Image {
@@ -164,7 +164,7 @@ func (c *cluster) stop(pod *corev1.Pod, m *simulatedPod, container string, saves
 		ContainerID: status.ContainerID, FinishedAt: metav1.NewTime(c.now)}}
 }
 
-// startOne starts a container that does not run.
+// startNext starts a container that does not run.
 func (c *cluster) startNext(pod *corev1.Pod, m *simulatedPod) bool {
 	for _, container := range pod.Spec.Containers {
 		status := statusOf(pod, container.Name)
@@ -218,7 +218,7 @@ func limitOf(pod *corev1.Pod) int64 {
 	return pod.Spec.Containers[0].Resources.Limits.Memory().Value() >> 20
 }
 
-// resizeOne makes the next step of a resize.
+// stepResize makes the next step of a resize.
 func (c *cluster) stepResize(pod *corev1.Pod, m *simulatedPod) bool {
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodResizeInProgress || c.Type == corev1.PodResizePending
@@ -247,7 +247,7 @@ func (c *cluster) stepResize(pod *corev1.Pod, m *simulatedPod) bool {
 	return true
 }
 
-// agentOne takes over the memory that the annotation says.
+// stepAgent brings memcached closer to the memory for items in the annotation.
 func (c *cluster) stepAgent(pod *corev1.Pod, m *simulatedPod) bool {
 	memory, err := strconv.ParseInt(pod.Annotations[agentapi.CacheMemoryAnnotation], 10, 64)
 	switch {

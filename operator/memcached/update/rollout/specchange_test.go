@@ -12,7 +12,7 @@ import (
 )
 
 // Until the kubelet has acted on a patch, nobody can tell which image the container is going to have.
-func TestARevertWaitsForTheRestartThatWasAskedFor(t *testing.T) {
+func TestARevertWaitsForTheEarlierRestart(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
 	c.want(upgraded)
 	c.make(c.next())
@@ -22,8 +22,8 @@ func TestARevertWaitsForTheRestartThatWasAskedFor(t *testing.T) {
 	c.expectDone()
 }
 
-// The items that were there before a broken image are still asked about after the next one.
-func TestItemsThatAreLostBehindABrokenImageStop(t *testing.T) {
+// The items from before a bad image are still expected after the next image.
+func TestItemsLostWithABadImageStopTheRollout(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	c.want(badImage)
 	c.run(8)
@@ -33,8 +33,8 @@ func TestItemsThatAreLostBehindABrokenImageStop(t *testing.T) {
 	expect(t, c.next(), rollout.Wait, 2, "memcached in cache-2 started empty, although it should have kept its")
 }
 
-// What is left of a revision that was given up is taken back.
-func TestLabelsAreTakenBack(t *testing.T) {
+// Labels of a revision that was reverted are removed.
+func TestLabelsAreReverted(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
 	c.want(badImage.with(func(s *templateOptions) { s.labels = map[string]string{"new": "yes"} }))
 	c.run(8)
@@ -50,8 +50,8 @@ func TestLabelsAreTakenBack(t *testing.T) {
 	}
 }
 
-// A pod that is about to restart comes before those with higher numbers, which are ready.
-func TestAPodOnItsWayComesFirst(t *testing.T) {
+// A pod that is about to restart comes before ready ones with higher ordinals.
+func TestAPodThatIsBeingUpdatedComesFirst(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart())
 	c.want(upgraded)
 	for c.pod(1).Annotations[rollout.UpdateAnnotation] == "" {
@@ -60,14 +60,14 @@ func TestAPodOnItsWayComesFirst(t *testing.T) {
 			c.tick(func() bool { return true })
 		}
 	}
-	c.want(upgraded.with(func(s *templateOptions) { s.agent = "agent:2" }))
+	c.want(upgraded.with(newAgent))
 	expect(t, c.next(), rollout.Wait, 1, "has not restarted yet")
 }
 
-// A restart that comes after a resize looks at the other pods once more.
+// Before a restart after a resize, the other pods are checked once more.
 func TestARestartAfterAResizeWaitsForOthers(t *testing.T) {
 	c := newCluster(t, 2, withoutWarmRestart())
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = 256; s.agent = "agent:2" }))
+	c.want(withoutWarmRestart().with(moreMemoryAndNewAgent))
 	if got := summarise(c.run(2)); got != "Patch 1, Resize 1" {
 		t.Fatalf("made the steps %s", got)
 	}
@@ -79,12 +79,12 @@ func TestARestartAfterAResizeWaitsForOthers(t *testing.T) {
 	c.expectDone()
 }
 
-// Pods that are both broken would wait for each other for ever.
-func TestARestartOfABrokenPodWaitsForNobody(t *testing.T) {
+// Two broken pods would otherwise wait for each other for ever.
+func TestARestartOfABrokenPodWaitsForNoOtherPod(t *testing.T) {
 	c := newCluster(t, 2, withoutWarmRestart())
 	c.unready(0, 2*time.Minute)
 	c.unready(1, 2*time.Minute)
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = 256; s.agent = "agent:2" }))
+	c.want(withoutWarmRestart().with(moreMemoryAndNewAgent))
 	if got := summarise(c.run(30)); got != "Patch 1, Resize 1, Patch 0, Resize 0, Patch 1, Patch 0" {
 		t.Errorf("made the steps %s", got)
 	}
@@ -93,10 +93,10 @@ func TestARestartOfABrokenPodWaitsForNobody(t *testing.T) {
 	c.expectDone()
 }
 
-// A webhook may change what a patch says. That must not be answered with another patch for ever.
-func TestAWebhookThatChangesImagesDoesNotStartAFight(t *testing.T) {
+// A webhook may change what a patch sets. The operator must not patch the pod again for ever.
+func TestAWebhookThatChangesImagesCausesNoPatches(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
-	c.want(withWarmRestart().with(func(s *templateOptions) { s.agent = "agent:2" }))
+	c.want(withWarmRestart().with(newAgent))
 	patches := 0
 	for range 60 {
 		for _, step := range c.run(1) {
@@ -115,8 +115,8 @@ func TestAWebhookThatChangesImagesDoesNotStartAFight(t *testing.T) {
 	}
 }
 
-// A pod counts only when it is ready again.
-func TestAPodIsDoneWhenItIsReady(t *testing.T) {
+// A pod counts as updated only when it is ready again.
+func TestAPodIsUpToDateWhenItIsReady(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
 	c.want(upgraded)
 	c.run(1)
@@ -131,8 +131,8 @@ func TestAPodIsDoneWhenItIsReady(t *testing.T) {
 	c.expectDone()
 }
 
-// An agent that has not looked since the restart speaks of the memcached before.
-func TestAnAgentThatIsBehindIsWaitedFor(t *testing.T) {
+// An agent that has not noticed the restart yet reports on the earlier memcached.
+func TestAnOutdatedAgentIsWaitedFor(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
 	process := c.simulatedPod(1).process
 	c.want(upgraded)
@@ -154,7 +154,7 @@ func TestAnAgentThatIsBehindIsWaitedFor(t *testing.T) {
 	expect(t, c.next(), rollout.Wait, 1, "the agent of cache-1 has not reported yet how memcached started")
 }
 
-// A broken pod may still hold items in its volume; where they cannot be kept, their loss is no surprise.
+// A broken pod may have items in its volume. If a change cannot keep them, their loss does not stop the rollout.
 func TestABrokenPodWithAVolume(t *testing.T) {
 	c := newCluster(t, 2, upgraded)
 	c.unready(1, 2*time.Minute)
@@ -166,24 +166,24 @@ func TestABrokenPodWithAVolume(t *testing.T) {
 	}
 	c.expectDone()
 
-	// A container cannot be taken from a pod, or added.
+	// A container cannot be added to a pod or removed from it.
 	c.unready(1, 2*time.Minute)
 	c.want(withWarmRestart().with(func(s *templateOptions) { s.agent = "" }))
 	expect(t, c.next(), rollout.Replace, 1, "serves no clients")
 }
 
-// A kubelet that cannot read the state of a container calls the pod pending, although memcached runs.
-func TestAPodOfUnknownStateIsNotTakenForEmpty(t *testing.T) {
+// A kubelet that cannot read the state of a container reports the pod as pending, although memcached runs.
+func TestAPodInAnUnknownStateIsNotEmpty(t *testing.T) {
 	c := newCluster(t, 2, withoutWarmRestart())
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.connections = 2048 }))
+	c.want(withoutWarmRestart().with(moreConnections))
 	setReady(c.pod(0), false, c.now)
 	c.pod(0).Status.Phase = corev1.PodPending
 	statusOf(c.pod(0), "memcached").State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 	expect(t, c.next(), rollout.Wait, 0, "cache-0 is not ready yet")
 }
 
-// Whatever stands in the annotation, the pod comes to its end.
-func TestAnAnnotationThatCannotBeRead(t *testing.T) {
+// Whatever is in the annotation, the update finishes.
+func TestAnUpdateStateThatCannotBeRead(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
 	c.pod(1).Annotations[rollout.UpdateAnnotation] = "yes"
 	if got := summarise(c.run(10)); got != "Patch 1, Patch 1" {
@@ -192,10 +192,10 @@ func TestAnAnnotationThatCannotBeRead(t *testing.T) {
 	c.expectDone()
 }
 
-// The machine says in several ways that a resize is not done.
+// The kubelet reports in several ways that a resize is not done.
 func TestAResizeIsAwaited(t *testing.T) {
 	c := newCluster(t, 1, withoutWarmRestart())
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = 256 }))
+	c.want(withoutWarmRestart().with(moreMemory))
 	c.make(c.next())
 	c.make(c.next())
 	expect(t, c.next(), rollout.Wait, 0, "the kubelet has not acted on the change of cache-0 yet")
@@ -209,13 +209,13 @@ func TestAResizeIsAwaited(t *testing.T) {
 	expect(t, c.next(), rollout.Wait, 0, "cache-0 is being resized, but the resize fails: below its usage")
 }
 
-// A limit that was asked for and refused is none that items could be put into, though the next one is less.
-func TestLessThanWhatWasRefusedIsStillMore(t *testing.T) {
+// Items must not grow into a limit that the kubelet refused, even if the next limit is lower.
+func TestALimitBelowARefusedOneIsStillAResize(t *testing.T) {
 	c := newCluster(t, 1, withoutWarmRestart())
 	c.simulatedPod(0).refusesResize = corev1.PodReasonDeferred
 	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = 4096 }))
 	c.run(10)
-	c.want(withoutWarmRestart().with(func(s *templateOptions) { s.memory = 256 }))
+	c.want(withoutWarmRestart().with(moreMemory))
 	if got := summarise(c.run(10)); got != "Patch 0, Resize 0" || c.simulatedPod(0).memory != 64 {
 		t.Errorf("made the steps %s; memcached has %dMi for items", got, c.simulatedPod(0).memory)
 	}
@@ -225,7 +225,7 @@ func TestLessThanWhatWasRefusedIsStillMore(t *testing.T) {
 }
 
 // A pod gets requests from its limits, a template does not.
-func TestRequestsThatFollowFromLimitsAreNoChange(t *testing.T) {
+func TestRequestsFromLimitsAreNoChange(t *testing.T) {
 	s := withoutWarmRestart()
 	c := newCluster(t, 1, s)
 	template := s.template()

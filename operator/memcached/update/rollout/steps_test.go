@@ -11,7 +11,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
-// make makes a step.
+// make makes a step, as package executor does.
 func (c *cluster) make(step rollout.Step) {
 	c.t.Helper()
 	if step.Kind == rollout.None || step.Kind == rollout.Wait {
@@ -19,7 +19,7 @@ func (c *cluster) make(step rollout.Step) {
 	}
 	pod := c.pods[step.Pod.Name]
 	if pod == nil || pod.UID != step.Pod.UID || pod.ResourceVersion != step.Pod.ResourceVersion {
-		c.t.Fatalf("%s is for a pod that is not there any more", step.Kind)
+		c.t.Fatalf("%s is for a pod that has changed or is gone", step.Kind)
 	}
 	m := c.simulated[pod.Name]
 	if step.Kind == rollout.Replace {
@@ -66,7 +66,7 @@ func (c *cluster) patch(pod *corev1.Pod, m *simulatedPod, step rollout.Step) {
 	c.changed(pod)
 }
 
-// run makes steps until there is nothing left to do or to wait for.
+// run makes a step in each of a number of ticks, and returns the steps other than None and Wait.
 func (c *cluster) run(ticks int) []rollout.Step {
 	c.t.Helper()
 	var steps []rollout.Step

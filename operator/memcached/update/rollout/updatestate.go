@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// UpdateAnnotation is on a pod that is being updated in place, and holds its update state. Removing it declares the update finished.
+// UpdateAnnotation is on a pod that is being updated in place, and holds its update state. Removing it declares the update
+// finished.
 const UpdateAnnotation = "cache.example.com/update"
 
 // updateState is what UpdateAnnotation holds, in JSON. An operator that is upgraded finds it on running pods, so its JSON names

@@ -13,7 +13,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
-// mirrored puts the images of containers into a mirror, when pods are made and when they are updated.
+// rewritingImages returns a webhook that moves the images of containers to a mirror when pods are created and updated.
 func rewritingImages(containers ...string) func(*corev1.Pod, bool) {
 	return func(pod *corev1.Pod, _ bool) {
 		for i := range pod.Spec.Containers {
@@ -27,7 +27,7 @@ func rewritingImages(containers ...string) func(*corev1.Pod, bool) {
 	}
 }
 
-// made changes pods when they are made only.
+// onCreate returns a webhook that changes pods only when they are created.
 func onCreate(edit func(pod *corev1.Pod, memcached *corev1.Container)) func(*corev1.Pod, bool) {
 	return func(pod *corev1.Pod, update bool) {
 		if !update {
@@ -36,48 +36,46 @@ func onCreate(edit func(pod *corev1.Pod, memcached *corev1.Container)) func(*cor
 	}
 }
 
-func withNewAgent(s *templateOptions) { s.agent = "agent:2" }
-
-// What a webhook made of a pod, or a person, is no difference where both templates say the same. So it is not taken back
-// along with a change of something else, and memcached goes on.
-func TestWhatAWebhookMadeOfAPodStays(t *testing.T) {
-	moreMemory := func(s *templateOptions) { s.memory = 128 }
+// What a webhook or a person changed on a pod is no difference where both templates say the same. It is not reverted along with
+// another change, and memcached keeps running.
+func TestChangesByAWebhookAreKept(t *testing.T) {
+	memory128 := func(s *templateOptions) { s.memory = 128 }
 	limits := func(memcached *corev1.Container) *corev1.ResourceList { return &memcached.Resources.Limits }
 	requests := func(memcached *corev1.Container) *corev1.ResourceList { return &memcached.Resources.Requests }
 	for name, test := range map[string]struct {
 		webhook func(*corev1.Pod, bool)
 		begin   templateOptions
 		change  func(*templateOptions)
-		why     string // All that is said to change.
-		steps   string // Of each pod.
+		changes string // The changes in the message.
+		steps   string // For each pod.
 	}{
-		"memcached's image":                    {rewritingImages("memcached"), withoutWarmRestart(), withNewAgent, "agentImage (Live)", "Patch, Patch"},
-		"memcached's image, with warm restart": {rewritingImages("memcached"), withWarmRestart(), withNewAgent, "agentImage (Live)", "Patch, Patch"},
-		"both images":                          {rewritingImages("memcached", "agent"), withoutWarmRestart(), withNewAgent, "agentImage (Live)", "Patch, Patch"},
+		"memcached's image":                    {rewritingImages("memcached"), withoutWarmRestart(), newAgent, "agentImage (Live)", "Patch, Patch"},
+		"memcached's image, with warm restart": {rewritingImages("memcached"), withWarmRestart(), newAgent, "agentImage (Live)", "Patch, Patch"},
+		"both images":                          {rewritingImages("memcached", "agent"), withoutWarmRestart(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"the agent's image":                    {rewritingImages("agent"), withWarmRestart(), func(s *templateOptions) { s.labels = map[string]string{"a": "b"} }, "labels (Live)", "Patch"},
-		"memcached's image, when resized": {rewritingImages("memcached"), withoutWarmRestart(), moreMemory, "arguments.cacheMemory (Live), resources.limits.memory (Live), " +
+		"memcached's image, when resized": {rewritingImages("memcached"), withoutWarmRestart(), memory128, "arguments.cacheMemory (Live), resources.limits.memory (Live), " +
 			"resources.requests.memory (Live)", "Patch, Resize, Patch, Patch"},
 		"the CPU limit": {onCreate(func(_ *corev1.Pod, m *corev1.Container) { (*limits(m))["cpu"] = resource.MustParse("3") }),
-			withoutWarmRestart(), withNewAgent, "agentImage (Live)", "Patch, Patch"},
-		"a CPU limit less": {onCreate(func(_ *corev1.Pod, m *corev1.Container) { delete(*limits(m), "cpu") }),
-			withoutWarmRestart(), withNewAgent, "agentImage (Live)", "Patch, Patch"},
+			withoutWarmRestart(), newAgent, "agentImage (Live)", "Patch, Patch"},
+		"the CPU limit is removed": {onCreate(func(_ *corev1.Pod, m *corev1.Container) { delete(*limits(m), "cpu") }),
+			withoutWarmRestart(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"the CPU request": {onCreate(func(_ *corev1.Pod, m *corev1.Container) { (*requests(m))["cpu"] = resource.MustParse("10m") }),
-			withWarmRestart(), withNewAgent, "agentImage (Live)", "Patch, Patch"},
+			withWarmRestart(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"the memory limit": {onCreate(func(_ *corev1.Pod, m *corev1.Container) { (*limits(m))["memory"] = resource.MustParse("1Gi") }),
-			withoutWarmRestart(), withNewAgent, "agentImage (Live)", "Patch, Patch"},
+			withoutWarmRestart(), newAgent, "agentImage (Live)", "Patch, Patch"},
 		"the CPU limit, when memory is resized": {onCreate(func(_ *corev1.Pod, m *corev1.Container) { (*limits(m))["cpu"] = resource.MustParse("3") }),
-			withoutWarmRestart(), moreMemory, "arguments.cacheMemory (Live), resources.limits.memory (Live), resources.requests.memory (Live)",
+			withoutWarmRestart(), memory128, "arguments.cacheMemory (Live), resources.limits.memory (Live), resources.requests.memory (Live)",
 			"Patch, Resize, Patch, Patch"},
 		"labels and annotations": {onCreate(func(pod *corev1.Pod, _ *corev1.Container) {
 			pod.Labels["app"], pod.Annotations[agentapi.CacheMemoryAnnotation] = "renamed", "32"
-		}), withoutWarmRestart(), withNewAgent, "agentImage (Live)", "Patch, Patch"},
+		}), withoutWarmRestart(), newAgent, "agentImage (Live)", "Patch, Patch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClusterWithWebhook(t, 2, test.begin, test.webhook)
 			uids, before := c.uids(), []*corev1.Pod{c.pod(0).DeepCopy(), c.pod(1).DeepCopy()}
 			processes := fmt.Sprint(c.simulatedPod(0).process, c.simulatedPod(1).process)
 			c.want(test.begin.with(test.change))
-			if step := c.next(); step.Message != "cache-1 is changed in place: "+test.why && step.Message != "cache-1 is up to date now: "+test.why {
+			if step := c.next(); step.Message != "cache-1 is changed in place: "+test.changes && step.Message != "cache-1 is up to date now: "+test.changes {
 				t.Errorf("the step is %s: %s", step.Kind, step.Message)
 			}
 			want := strings.ReplaceAll(test.steps+",", ",", " 1,") + " " + strings.TrimSuffix(strings.ReplaceAll(test.steps+",", ",", " 0,"), ",")
@@ -95,7 +93,7 @@ func TestWhatAWebhookMadeOfAPodStays(t *testing.T) {
 	}
 }
 
-// expectKept checks that memcached has what it had of everything but memory, and the pod its label.
+// expectKept checks that memcached still has everything it had except memory, and the pod its label.
 func (c *cluster) expectKept(ordinal int, old *corev1.Pod, change func(*templateOptions)) {
 	c.t.Helper()
 	pod, changed := c.pod(ordinal), templateOptions{}
@@ -117,13 +115,13 @@ func (c *cluster) expectKept(ordinal int, old *corev1.Pod, change func(*template
 	}
 }
 
-// versioned says in the template which memcached is in the image.
+// versioned adds the annotation with the version of memcached.
 func versioned(s templateOptions) templateOptions {
 	return s.with(func(s *templateOptions) { s.annotations = map[string]string{pod.VersionAnnotation: s.version} })
 }
 
-// Where the templates differ, what the pod has is changed, and what was patched counts although a webhook rewrote it.
-func TestAnUpgradeBehindAMirror(t *testing.T) {
+// Where the templates differ, the pod is changed. A patch counts as made although a webhook rewrote it.
+func TestAnUpgradeWithAMirror(t *testing.T) {
 	c := newClusterWithWebhook(t, 2, versioned(withWarmRestart()), rewritingImages("memcached", "agent"))
 	before, items := c.uids(), c.simulatedPod(0).items
 	c.want(versioned(upgraded))
@@ -142,7 +140,7 @@ func TestAnUpgradeBehindAMirror(t *testing.T) {
 			t.Errorf("%d runs %v with %d items", ordinal, m.images, m.items)
 		}
 		if version := c.pod(ordinal).Annotations[pod.VersionAnnotation]; version != "1.6.45" {
-			t.Errorf("%d says that it has memcached %s", ordinal, version)
+			t.Errorf("the annotation of %d says memcached %s", ordinal, version)
 		}
 	}
 	if c.uids() != before {
@@ -150,8 +148,8 @@ func TestAnUpgradeBehindAMirror(t *testing.T) {
 	}
 }
 
-// What a person changed ahead of the template is not changed again.
-func TestWhatThePodHasAlready(t *testing.T) {
+// What a person changed before the template did is not changed again.
+func TestAPodThatHasTheWantedImageAlready(t *testing.T) {
 	c := newCluster(t, 1, versioned(withWarmRestart()))
 	c.pod(0).Spec.Containers[0].Image = "memcached:1.6.45"
 	c.pod(0).Generation++
@@ -165,8 +163,8 @@ func TestWhatThePodHasAlready(t *testing.T) {
 	}
 }
 
-// A spec that changes on the way does not make a difference of what a webhook did: neither before nor during the patch.
-func TestASpecThatChangesOnTheWayBehindAWebhook(t *testing.T) {
+// When the spec changes during an update, what a webhook changed still is no difference: neither before nor after the patch.
+func TestASpecThatChangesDuringAnUpdateWithAWebhook(t *testing.T) {
 	cpu := func(pod *corev1.Pod, update bool) {
 		rewritingImages("memcached", "agent")(pod, update)
 		if !update {
@@ -180,13 +178,13 @@ func TestASpecThatChangesOnTheWayBehindAWebhook(t *testing.T) {
 		ticks int
 		then  templateOptions
 	}{
-		"an agent that cannot be pulled is mended":   {bad, 8, withoutWarmRestart().with(withNewAgent)},
-		"an agent that cannot be pulled is reverted": {bad, 8, withoutWarmRestart()},
-		"an agent that cannot be pulled, and memory": {bad, 8, withoutWarmRestart().with(func(s *templateOptions) { s.agent, s.memory = "agent:2", 128 })},
-		"a label follows the same image": {withoutWarmRestart().with(withNewAgent), 2,
+		"an agent that cannot be pulled is corrected": {bad, 8, withoutWarmRestart().with(newAgent)},
+		"an agent that cannot be pulled is reverted":  {bad, 8, withoutWarmRestart()},
+		"an agent that cannot be pulled, and memory":  {bad, 8, withoutWarmRestart().with(func(s *templateOptions) { s.agent, s.memory = "agent:2", 128 })},
+		"a label follows the same image": {withoutWarmRestart().with(newAgent), 2,
 			withoutWarmRestart().with(func(s *templateOptions) { s.agent, s.labels = "agent:2", map[string]string{"a": "b"} })},
-		"a resize that is refused is made less": {large, 8, withoutWarmRestart().with(func(s *templateOptions) { s.agent, s.memory = "agent:2", 128 })},
-		"a resize that is refused is reverted":  {large, 8, withoutWarmRestart()},
+		"a resize that is refused becomes smaller": {large, 8, withoutWarmRestart().with(func(s *templateOptions) { s.agent, s.memory = "agent:2", 128 })},
+		"a resize that is refused is reverted":     {large, 8, withoutWarmRestart()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClusterWithWebhook(t, 2, withoutWarmRestart(), cpu)
@@ -214,8 +212,8 @@ func TestASpecThatChangesOnTheWayBehindAWebhook(t *testing.T) {
 	}
 }
 
-// The version alone is told to running pods, too.
-func TestAVersionThatIsNamedLater(t *testing.T) {
+// A change of the version annotation alone is made on running pods, too.
+func TestTheUserSaysTheVersionLater(t *testing.T) {
 	own := withWarmRestart().with(func(s *templateOptions) { s.version = "mine" })
 	c := newCluster(t, 2, own)
 	c.want(own.with(func(s *templateOptions) { s.annotations = map[string]string{pod.VersionAnnotation: "1.6.38"} }))
@@ -226,12 +224,12 @@ func TestAVersionThatIsNamedLater(t *testing.T) {
 	c.run(5)
 	c.expectDone()
 	if version := c.pod(0).Annotations[pod.VersionAnnotation]; version != "1.6.45" {
-		t.Errorf("the pod says that it has memcached %s", version)
+		t.Errorf("the annotation of the pod says memcached %s", version)
 	}
 }
 
-// Where nothing tells what a pod was given, what it has itself counts.
-func TestAPodOfWhichNothingIsKnown(t *testing.T) {
+// If it is unknown what a pod was given, what it has counts.
+func TestAPodWithAnUnknownGivenRevision(t *testing.T) {
 	c := newCluster(t, 1, withoutWarmRestart())
 	pod := c.pod(0)
 	pod.Annotations[rollout.UpdateAnnotation] = "yes"

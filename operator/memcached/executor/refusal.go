@@ -1,0 +1,33 @@
+package executor
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/memcached/update/rollout"
+)
+
+// recheck is when to try a refused step again. What the refusal depends on is not watched.
+const recheck = 10 * time.Second
+
+// result returns the result of a step from the error of the API server. A refusal becomes a Wait that tells the user, who may have
+// a policy or a quota that forbids the step.
+func result(step rollout.Step, done string, err error) (rollout.Step, error) {
+	switch {
+	case err == nil:
+		return step, nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return step, reconcileerror.Stale(fmt.Errorf("pod %s/%s has changed meanwhile: %w", step.Pod.Namespace, step.Pod.Name, err))
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return wait(step.Pod, true, fmt.Sprintf("%s cannot be %s: %s", step.Pod.Name, done, err)), nil
+	}
+	return step, fmt.Errorf("pod %s/%s could not be %s: %w", step.Pod.Namespace, step.Pod.Name, done, err)
+}
+
+func wait(pod *corev1.Pod, stuck bool, message string) rollout.Step {
+	return rollout.Step{Kind: rollout.Wait, Pod: pod, Message: message, Stuck: stuck, After: recheck}
+}
