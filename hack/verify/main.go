@@ -56,14 +56,14 @@ type check struct {
 	run  func(ctx context.Context) error
 }
 
-// notice is what a check returns that could not be made here, and why. It is no failure,
-// and it is always printed.
+// notice is what a check returns that could not be made here, and why. It is no failure, and
+// the check is not counted among those that passed.
 type notice string
 
 func (n notice) Error() string { return string(n) }
 
 func runAll(ctx context.Context, out io.Writer, checks []check) error {
-	var failed []string
+	var failed, unchecked []string
 	for _, c := range checks {
 		start := time.Now()
 		err := c.run(ctx)
@@ -75,6 +75,7 @@ func runAll(ctx context.Context, out io.Writer, checks []check) error {
 		switch {
 		case errors.As(err, &n):
 			state = "not checked: " + n.Error()
+			unchecked = append(unchecked, c.name)
 		case err != nil:
 			state = "FAILED"
 			failed = append(failed, fmt.Sprintf("%s: %s", c.name, c.mend))
@@ -87,7 +88,11 @@ func runAll(ctx context.Context, out io.Writer, checks []check) error {
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d checks failed\n%s", len(failed), len(checks), indent(strings.Join(failed, "\n")))
 	}
-	fmt.Fprintf(out, "%d checks passed\n", len(checks))
+	fmt.Fprintf(out, "%d checks passed", len(checks)-len(unchecked))
+	if len(unchecked) > 0 {
+		fmt.Fprintf(out, ", %d not checked: %s", len(unchecked), strings.Join(unchecked, ", "))
+	}
+	fmt.Fprintln(out)
 	return nil
 }
 
