@@ -13,7 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/example/memcached-operator/olm/e2e/fixture"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
@@ -73,9 +73,9 @@ func brokenReleases(t *testing.T) (broken, brokenCatalog, mended, mendedCatalog 
 	must(t, err)
 	good, err := suite.stage.Release(ctx, mended, nil)
 	must(t, err)
-	brokenCatalog, err = suite.stage.Publish(ctx, "broken", fixture.Head(bad))
+	brokenCatalog, err = suite.stage.Publish(ctx, "broken", upgrades.Head(bad))
 	must(t, err)
-	mendedCatalog, err = suite.stage.Publish(ctx, "mended", fixture.Head(bad), fixture.Head(good, bad.Name))
+	mendedCatalog, err = suite.stage.Publish(ctx, "mended", upgrades.Head(bad), upgrades.Head(good, bad.Name))
 	must(t, err)
 	return broken, brokenCatalog, mended, mendedCatalog
 }

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/example/memcached-operator/olm/e2e/fixture"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
@@ -22,7 +22,7 @@ func TestDeprecatedReleaseAndAnotherChannel(t *testing.T) {
 	from, _ := upgradeToTest(t)
 	ctx := fresh(t)
 	message := "update to a newer release: this one was made up to be deprecated"
-	catalog, err := suite.stage.Publish(ctx, "deprecated", fixture.Deprecate(walk.CSVName(from), message))
+	catalog, err := suite.stage.Publish(ctx, "deprecated", upgrades.Deprecate(walk.CSVName(from), message))
 	must(t, err)
 	choose(ctx, t, walk.Choice{Version: from, Channel: "candidate"})
 	const source = "memcached-operator-deprecated"
@@ -56,9 +56,9 @@ func TestDeprecatedReleaseAndAnotherChannel(t *testing.T) {
 // headOf is the version that a channel leads to.
 func headOf(t *testing.T, channel string) string {
 	t.Helper()
-	upgrades, err := suite.stage.Graph(t.Context())
+	offered, err := suite.stage.Graph(t.Context())
 	must(t, err)
-	for _, c := range upgrades.Channels {
+	for _, c := range offered.Channels {
 		if c.Name == channel {
 			return c.Heads()[0].Version.String()
 		}

@@ -10,9 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/olm/e2e/fixture"
-	"github.com/example/memcached-operator/olm/e2e/report"
-	"github.com/example/memcached-operator/olm/e2e/route"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
@@ -28,7 +26,7 @@ const (
 // nothing is recreated. So does the one from the version under development to a release that
 // is made up to come after it: its way out is known before it ships.
 func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
-	upgrades, err := suite.stage.Graph(t.Context())
+	offered, err := suite.stage.Graph(t.Context())
 	must(t, err)
 	var released []string
 	for _, version := range suite.stage.Versions {
@@ -36,19 +34,19 @@ func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
 			released = append(released, walk.CSVName(version.Version))
 		}
 	}
-	routes, err := route.Routes(upgrades, released)
+	routes, err := upgrades.Routes(offered, released)
 	must(t, err)
 	if len(routes) == 0 {
 		t.Skip("nothing is released yet, so there is nothing to upgrade from")
 	}
 	next := nextRelease(t)
-	matrix := report.Matrix{OLM: olmVersion, Kubernetes: kubernetesVersion(t)}
+	matrix := upgrades.Matrix{OLM: olmVersion, Kubernetes: kubernetesVersion(t)}
 	for _, r := range routes {
 		if r.Stays() && len(routes) > 1 {
 			continue // Its only step is the last of another route.
 		}
 		t.Run(strings.ReplaceAll(r.String(), " ", ""), func(t *testing.T) {
-			matrix.Walks = append(matrix.Walks, report.Walk{Channels: r.Channels, Steps: walkRoute(t, r, next)})
+			matrix.Walks = append(matrix.Walks, upgrades.Walk{Channels: r.Channels, Steps: walkRoute(t, r, next)})
 		})
 	}
 	writeReport(t, matrix)
@@ -67,14 +65,14 @@ func nextRelease(t *testing.T) next {
 	must(t, err)
 	bundle, err := suite.stage.Release(t.Context(), version, nil)
 	must(t, err)
-	catalog, err := suite.stage.Publish(t.Context(), "next", fixture.Head(bundle))
+	catalog, err := suite.stage.Publish(t.Context(), "next", upgrades.Head(bundle))
 	must(t, err)
 	return next{version: version, catalog: catalog}
 }
 
 // walkRoute installs the first release of the route, lets people use it, and takes every
 // step; then they follow a catalog that has a release more.
-func walkRoute(t *testing.T, r route.Route, next next) []report.Step {
+func walkRoute(t *testing.T, r upgrades.Route, next next) []upgrades.Step {
 	ctx := fresh(t)
 	choose(ctx, t, walk.Choice{Version: r.Start.Version.String(), Channel: r.Install})
 	must(t, suite.cluster.AddCatalog(ctx, nextSource, next.catalog))
@@ -83,13 +81,13 @@ func walkRoute(t *testing.T, r route.Route, next next) []report.Step {
 		must(t, suite.cluster.SetChannel(ctx, r.Channels[0]))
 	}
 	at := r.Start.Version.String()
-	var steps []report.Step
+	var steps []upgrades.Step
 	for _, edge := range r.Steps {
-		steps = append(steps, u.upgrade(report.Step{From: at, To: edge.To.Version.String(), Kind: string(edge.Kind), Stage: stageOf(edge.To.Version.String())}))
+		steps = append(steps, u.upgrade(upgrades.Step{From: at, To: edge.To.Version.String(), Kind: string(edge.Kind), Stage: stageOf(edge.To.Version.String())}))
 		at = edge.To.Version.String()
 	}
 	must(t, suite.cluster.SetSource(ctx, nextSource))
-	return append(steps, u.upgrade(report.Step{From: at, To: next.version, Kind: "replaces", Stage: isFixture}))
+	return append(steps, u.upgrade(upgrades.Step{From: at, To: next.version, Kind: "replaces", Stage: isFixture}))
 }
 
 func stageOf(version string) string {
@@ -101,7 +99,7 @@ func stageOf(version string) string {
 
 // upgrade approves one step, measures it, and fails the test if it was noticed. Then users
 // try what the new version brings.
-func (u *users) upgrade(step report.Step) report.Step {
+func (u *users) upgrade(step upgrades.Step) upgrades.Step {
 	u.t.Helper()
 	ctx := u.t.Context()
 	plan, err := suite.cluster.WaitPlan(ctx, step.To, 3*time.Minute)
@@ -139,16 +137,16 @@ func approve(ctx context.Context, t *testing.T, version string) {
 
 // writeReport prints the table, and writes it with its picture into the directory that
 // E2E_REPORT names.
-func writeReport(t *testing.T, matrix report.Matrix) {
+func writeReport(t *testing.T, matrix upgrades.Matrix) {
 	t.Helper()
-	page := report.Markdown(matrix, "upgrades.svg")
+	page := upgrades.Markdown(matrix, "upgrades.svg")
 	t.Logf("\n%s", page)
 	dir := os.Getenv("E2E_REPORT")
 	if dir == "" {
 		return
 	}
 	must(t, os.MkdirAll(dir, 0o755))
-	for name, content := range map[string][]byte{"upgrades.md": page, "upgrades.svg": report.Picture(matrix)} {
+	for name, content := range map[string][]byte{"upgrades.md": page, "upgrades.svg": upgrades.Picture(matrix)} {
 		must(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
 	}
 	t.Logf("written to %s", dir)

@@ -91,12 +91,12 @@ func scaleOperator(ctx context.Context, t *testing.T, replicas int) {
 // before.
 func upgradeToTest(t *testing.T) (from, to string) {
 	t.Helper()
-	upgrades, err := suite.stage.Graph(t.Context())
+	offered, err := suite.stage.Graph(t.Context())
 	must(t, err)
-	for _, channel := range upgrades.Channels {
+	for _, channel := range offered.Channels {
 		chain, err := channel.Chain()
 		must(t, err)
-		if channel.Name == upgrades.DefaultChannel && len(chain) > 1 {
+		if channel.Name == offered.DefaultChannel && len(chain) > 1 {
 			return chain[1].Version.String(), chain[0].Version.String()
 		}
 	}

@@ -23,7 +23,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/example/memcached-operator/olm/e2e/fixture"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
@@ -32,7 +32,7 @@ var suite struct {
 	cluster   *walk.Cluster
 	local     bool   // the cluster is the disposable one of `make cluster`
 	root      string // the checkout
-	stage     *fixture.Stage
+	stage     *upgrades.Stage
 	version   string   // the release under test, without the leading v
 	manifests string   // the folder that installs it: olm/, or a copy for another registry
 	bundle    string   // reference of its bundle image
@@ -105,7 +105,7 @@ func refuseUsed(ctx context.Context) error {
 // readStage finds out what was staged, and where.
 func readStage(file string) error {
 	var err error
-	if suite.stage, err = fixture.Open(file, suite.registry); err != nil {
+	if suite.stage, err = upgrades.Open(file, suite.registry); err != nil {
 		return fmt.Errorf("E2E_STAGE: %w", err)
 	}
 	staged := suite.stage.Find(suite.version)

@@ -89,7 +89,7 @@ func evicted(t *testing.T) {
 	if missing := p.missing(slots[number], items, size); missing > 0 {
 		t.Errorf("%s lost %d of %d items although it was not evicted", second.Name, missing, items)
 	}
-	if failed := slots[number].Failed(); len(failed) > 0 {
+	if failed := slots[number].Outcome().Failed; len(failed) > 0 {
 		t.Errorf("%d requests to %s failed although it was not evicted", len(failed), second.Name)
 	}
 	must(t, walk.Within(t.Context(), 30*time.Second, "the second node to be evicted once the first is back", func(ctx context.Context) error {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
-	"github.com/example/memcached-operator/olm/e2e/readiness"
+	"github.com/example/memcached-operator/olm/e2e/observe"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/pods"
@@ -38,7 +38,7 @@ func upgradedWarm(t *testing.T) {
 	p.use(slots)
 	before := p.pods()
 	seen := p.watch(before)
-	ready, err := readiness.Start(t.Context(), suite.cluster.Client, ofCache(p.key)...)
+	ready, err := observe.WatchPods(t.Context(), suite.cluster.Client, ofCache(p.key)...)
 	must(t, err)
 
 	start := time.Now()
@@ -64,8 +64,9 @@ func upgradedWarm(t *testing.T) {
 		if kept != warmItems {
 			t.Errorf("%s kept %d of %d items", name, kept, warmItems)
 		}
-		seen.only(t, name, slot.Failed())
-		fmt.Fprintf(&table, "| %s | %d of %d | %.1f | %d | %.1f |\n", name, kept, warmItems, seen.restart(name).Seconds(), len(slot.Failed()), span(slot.Failed()).Seconds())
+		outcome := slot.Outcome()
+		seen.only(t, name, outcome.Failed)
+		fmt.Fprintf(&table, "| %s | %d of %d | %.1f | %d | %.1f |\n", name, kept, warmItems, seen.restart(name).Seconds(), len(outcome.Failed), outcome.Missed().Seconds())
 		p.runs(cache.Status.Endpoints[i], slot.Name(), "1.6.38")
 	}
 	t.Logf("1.6.18 → 1.6.38, %s for all:%s", took.Round(100*time.Millisecond), table.String())
@@ -96,14 +97,6 @@ func (p *production) told(pods map[string]corev1.Pod) {
 	for name := range pods {
 		contains(p.t, events, name+" is changed in place", "memcached in "+name+" found its items again")
 	}
-}
-
-// span is the time from the first to the last.
-func span(times []time.Time) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	return times[len(times)-1].Sub(times[0])
 }
 
 // timeline is what was seen of the pods of a cache, in the order in which it was.

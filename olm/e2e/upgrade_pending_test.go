@@ -17,9 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/hack/bundle/project"
-	"github.com/example/memcached-operator/olm/e2e/readiness"
-	"github.com/example/memcached-operator/olm/e2e/report"
-	"github.com/example/memcached-operator/olm/e2e/route"
+	"github.com/example/memcached-operator/olm/e2e/observe"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
@@ -80,7 +79,7 @@ func TestAnUpgradeBringsNewMemcachedOnlyWhenReleased(t *testing.T) {
 			t.Errorf("pods by UID with their restarts were %v, and are %v", before, after)
 		}
 		for uid := range before {
-			if missing, err := u.caches[uid].Missing(itemsPerPod); err != nil || missing > 0 {
+			if missing, err := u.caches[uid].Missing(itemsPerPod, itemSize); err != nil || missing > 0 {
 				t.Errorf("%s lacks %d items: %v", u.caches[uid].Name(), missing, err)
 			}
 		}
@@ -98,25 +97,25 @@ func TestAnUpgradeBringsNewMemcachedOnlyWhenReleased(t *testing.T) {
 }
 
 // stepsFrom are the upgrades that lead from a release to the version under test.
-func stepsFrom(t *testing.T, version string) []report.Step {
+func stepsFrom(t *testing.T, version string) []upgrades.Step {
 	t.Helper()
-	upgrades, err := suite.stage.Graph(t.Context())
+	offered, err := suite.stage.Graph(t.Context())
 	must(t, err)
-	routes, err := route.Routes(upgrades, []string{walk.CSVName(version)})
+	routes, err := upgrades.Routes(offered, []string{walk.CSVName(version)})
 	must(t, err)
 	for _, r := range routes {
-		if !slices.Contains(r.Channels, upgrades.DefaultChannel) {
+		if !slices.Contains(r.Channels, offered.DefaultChannel) {
 			continue
 		}
-		var steps []report.Step
+		var steps []upgrades.Step
 		for _, edge := range r.Steps {
-			steps = append(steps, report.Step{From: edge.From.Version.String(), To: edge.To.Version.String(), Kind: string(edge.Kind), Stage: stageOf(edge.To.Version.String())})
+			steps = append(steps, upgrades.Step{From: edge.From.Version.String(), To: edge.To.Version.String(), Kind: string(edge.Kind), Stage: stageOf(edge.To.Version.String())})
 		}
 		if n := len(steps); n > 0 && steps[n-1].To == suite.version {
 			return steps
 		}
 	}
-	t.Fatalf("the channel %s does not lead from %s to %s", upgrades.DefaultChannel, version, suite.version)
+	t.Fatalf("the channel %s does not lead from %s to %s", offered.DefaultChannel, version, suite.version)
 	return nil
 }
 
@@ -155,7 +154,7 @@ func releaseByCommand(ctx context.Context, t *testing.T, key types.NamespacedNam
 	t.Helper()
 	cache := waitPending(ctx, t, key, changes...)
 	before := podsByUID(t, key)
-	pods, err := readiness.Start(ctx, suite.cluster.Client, ofCache(key)...)
+	pods, err := observe.WatchPods(ctx, suite.cluster.Client, ofCache(key)...)
 	must(t, err)
 	start := time.Now()
 	command := releaseCommand.FindString(meta.FindStatusCondition(cache.Status.Conditions, cachev1alpha1.ConditionUpdatePending).Message)

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/example/memcached-operator/hack/bundle/project"
-	"github.com/example/memcached-operator/olm/e2e/fixture"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
@@ -108,7 +108,7 @@ func releaseWithOtherMemcached(ctx context.Context, t *testing.T) next {
 		csv.Spec.RelatedImages = append(csv.Spec.RelatedImages, operatorsv1alpha1.RelatedImage{Name: memcached.RelatedName(), Image: image})
 	})
 	must(t, err)
-	catalog, err := suite.stage.Publish(ctx, "other-memcached", fixture.Head(bundle))
+	catalog, err := suite.stage.Publish(ctx, "other-memcached", upgrades.Head(bundle))
 	must(t, err)
 	return next{version: version, catalog: catalog}
 }

@@ -1,9 +1,4 @@
-// Package readiness follows the pods of a cache while they are changed: how few of them were ready at a time, and when
-// which one was not.
-//
-// It looks at every change that the API server tells of, so no moment is missed, however short. A pod that is ending is
-// not ready: Services have taken it out.
-package readiness
+package observe
 
 import (
 	"context"
@@ -43,8 +38,8 @@ type Seen struct {
 	Spans []Span
 }
 
-// Watch follows pods until it is stopped.
-type Watch struct {
+// PodWatch follows pods until it is stopped.
+type PodWatch struct {
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 
@@ -55,13 +50,13 @@ type Watch struct {
 	err   error
 }
 
-// Start begins to follow the pods that the options select.
-func Start(ctx context.Context, c client.WithWatch, options ...client.ListOption) (*Watch, error) {
+// WatchPods begins to follow the pods that the options select.
+func WatchPods(ctx context.Context, c client.WithWatch, options ...client.ListOption) (*PodWatch, error) {
 	var pods corev1.PodList
 	if err := c.List(ctx, &pods, options...); err != nil {
 		return nil, fmt.Errorf("list the pods to follow: %w", err)
 	}
-	w := &Watch{ready: map[types.UID]bool{}, open: map[types.UID]int{}}
+	w := &PodWatch{ready: map[types.UID]bool{}, open: map[types.UID]int{}}
 	for i := range pods.Items {
 		w.note(&pods.Items[i], time.Now())
 	}
@@ -79,13 +74,13 @@ func Start(ctx context.Context, c client.WithWatch, options ...client.ListOption
 
 // Stop ends the watch and returns what it has seen. The error says that the API server ended it before, so that something
 // may have been missed.
-func (w *Watch) Stop() (Seen, error) {
+func (w *PodWatch) Stop() (Seen, error) {
 	w.cancel()
 	w.ended.Wait()
 	return w.seen, w.err
 }
 
-func (w *Watch) follow(ctx context.Context, events watch.Interface) {
+func (w *PodWatch) follow(ctx context.Context, events watch.Interface) {
 	defer events.Stop()
 	for {
 		select {
@@ -107,7 +102,7 @@ func (w *Watch) follow(ctx context.Context, events watch.Interface) {
 	}
 }
 
-func (w *Watch) take(event watch.Event) {
+func (w *PodWatch) take(event watch.Event) {
 	pod, ok := event.Object.(*corev1.Pod)
 	if !ok {
 		return
@@ -123,7 +118,7 @@ func (w *Watch) take(event watch.Event) {
 }
 
 // note takes down how a pod is.
-func (w *Watch) note(pod *corev1.Pod, now time.Time) {
+func (w *PodWatch) note(pod *corev1.Pod, now time.Time) {
 	ready := pod.DeletionTimestamp == nil && pods.Ready(pod)
 	w.ready[pod.UID] = ready
 	w.seen.Most = max(w.seen.Most, len(w.ready))
@@ -136,14 +131,14 @@ func (w *Watch) note(pod *corev1.Pod, now time.Time) {
 	}
 }
 
-func (w *Watch) closeSpan(pod types.UID, now time.Time) {
+func (w *PodWatch) closeSpan(pod types.UID, now time.Time) {
 	if i, open := w.open[pod]; open {
 		w.seen.Spans[i].To = now
 		delete(w.open, pod)
 	}
 }
 
-func (w *Watch) count() int {
+func (w *PodWatch) count() int {
 	count := 0
 	for _, ready := range w.ready {
 		if ready {

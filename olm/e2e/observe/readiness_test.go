@@ -1,4 +1,4 @@
-package readiness_test
+package observe_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/olm/e2e/readiness"
+	"github.com/example/memcached-operator/olm/e2e/observe"
 )
 
 // server lists pods, and then tells of the events that it is sent.
@@ -56,11 +56,11 @@ func ending(name string) *corev1.Pod {
 }
 
 // seen is what a watch of two ready pods sees of events.
-func seen(t *testing.T, events func(*watch.FakeWatcher)) (got readiness.Seen, err error) {
+func seen(t *testing.T, events func(*watch.FakeWatcher)) (got observe.Seen, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := server{pods: []corev1.Pod{*pod("a", true), *pod("b", true)}, events: watch.NewFake()}
-		w, startErr := readiness.Start(t.Context(), s, client.InNamespace("default"))
+		w, startErr := observe.WatchPods(t.Context(), s, client.InNamespace("default"))
 		if startErr != nil {
 			t.Fatal(startErr)
 		}

@@ -1,8 +1,4 @@
-// Package report shows what upgrades cost the users of caches and applications: a table in Markdown, and a picture in
-// SVG that needs nothing but a viewer.
-//
-// It is pure: measurements go in, bytes come out.
-package report
+package upgrades
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package load
+package clients
 
 import (
 	"context"
@@ -10,8 +10,6 @@ import (
 const (
 	// interval is how often each server is asked.
 	interval = 50 * time.Millisecond
-	// patience is how long a request may take. A client that waits longer has been failed.
-	patience = 2 * time.Second
 	// remembered is how many failures are kept in words; all are counted.
 	remembered = 10
 )
@@ -46,8 +44,8 @@ type Load struct {
 	counts  Counts
 }
 
-// Start begins to ask the servers, each at its own pace, and closes them when it is stopped.
-func Start(servers []Server) *Load {
+// StartLoad begins to ask the servers, each at its own pace, and closes them when it is stopped.
+func StartLoad(servers []Server) *Load {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Load{cancel: cancel, servers: servers}
 	for _, server := range servers {

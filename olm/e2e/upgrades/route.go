@@ -1,8 +1,4 @@
-// Package route lists the ways that users of a catalog's releases take: from every release to the head of every
-// channel, as OLM v0 takes them.
-//
-// It is pure: a graph goes in, routes come out. Nothing here knows which releases there are.
-package route
+package upgrades
 
 import (
 	"fmt"
@@ -12,8 +8,8 @@ import (
 	"github.com/example/memcached-operator/hack/catalog/graph"
 )
 
-// Step is one upgrade.
-type Step struct {
+// Edge is one upgrade.
+type Edge struct {
 	From, To *graph.Release
 	// Kind is the kind of the edge.
 	Kind graph.Kind
@@ -28,7 +24,7 @@ type Route struct {
 	// Channels are all those that lead this way. The steps are the same in each, so one stands for all.
 	Channels []string
 	// Steps are in order; none when the start is the head.
-	Steps []Step
+	Steps []Edge
 }
 
 // Stays says that no release leads on from the start.
@@ -88,7 +84,7 @@ func follow(g *graph.Graph, start *graph.Release, channel *graph.Channel) (*Rout
 		if next == nil || len(route.Steps) > len(g.Releases) {
 			return nil, fmt.Errorf("channel %s: OLM does not get from %s to the head %s, it ends at %s", channel.Name, start.Name, head.Name, at.Name)
 		}
-		route.Steps = append(route.Steps, Step{From: at, To: next.Release, Kind: next.Edge(at)})
+		route.Steps = append(route.Steps, Edge{From: at, To: next.Release, Kind: next.Edge(at)})
 		at = next.Release
 	}
 	return route, nil
@@ -119,17 +115,4 @@ func merge(routes []Route, route Route) []Route {
 		}
 	}
 	return append(routes, route)
-}
-
-// Edges are the upgrades of all routes, each once.
-func Edges(routes []Route) []Step {
-	var edges []Step
-	for _, route := range routes {
-		for _, step := range route.Steps {
-			if !slices.Contains(edges, step) {
-				edges = append(edges, step)
-			}
-		}
-	}
-	return edges
 }

@@ -1,6 +1,4 @@
-// Package state is what an upgrade of the operator must leave alone: the pods of what it looks after, its users'
-// resources, the pod templates of Deployments. It is read before and after, and compared.
-package state
+package observe
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package state_test
+package observe_test
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/example/memcached-operator/olm/e2e/state"
+	"github.com/example/memcached-operator/olm/e2e/observe"
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 	labels = map[string]string{"app.kubernetes.io/managed-by": "memcached-operator"}
 )
 
-func pod(name string, restarts int32) *corev1.Pod {
+func podWith(name string, restarts int32) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: labels},
 		Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{RestartCount: restarts}}},
@@ -44,7 +44,7 @@ func cache(size int64, status string) *unstructured.Unstructured {
 	return object
 }
 
-func take(t *testing.T, objects ...client.Object) *state.State {
+func take(t *testing.T, objects ...client.Object) *observe.State {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
@@ -52,7 +52,7 @@ func take(t *testing.T, objects ...client.Object) *state.State {
 	}
 	scheme.AddKnownTypeWithName(kind, &unstructured.Unstructured{})
 	scheme.AddKnownTypeWithName(kind.GroupVersion().WithKind("MemcachedList"), &unstructured.UnstructuredList{})
-	s, err := state.Take(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), []schema.GroupVersionKind{kind})
+	s, err := observe.Take(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), []schema.GroupVersionKind{kind})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,37 +60,37 @@ func take(t *testing.T, objects ...client.Object) *state.State {
 }
 
 func TestWhatDiffersIsNamed(t *testing.T) {
-	foreign := pod("foreign", 0)
+	foreign := podWith("foreign", 0)
 	foreign.Labels = nil
 	for name, test := range map[string]struct {
 		after     []client.Object
-		want      state.Changes
+		want      observe.Changes
 		recreated int
 	}{
-		"nothing but the status": {after: []client.Object{pod("a", 1), pod("b", 0), deployment("x"), cache(2, "new"), foreign}},
+		"nothing but the status": {after: []client.Object{podWith("a", 1), podWith("b", 0), deployment("x"), cache(2, "new"), foreign}},
 		"a pod was recreated": {
-			after: []client.Object{pod("a", 1), pod("c", 0), deployment("x"), cache(2, "old")},
-			want:  state.Changes{Gone: []string{"ns/b"}, New: []string{"ns/c"}}, recreated: 1,
+			after: []client.Object{podWith("a", 1), podWith("c", 0), deployment("x"), cache(2, "old")},
+			want:  observe.Changes{Gone: []string{"ns/b"}, New: []string{"ns/c"}}, recreated: 1,
 		},
 		"a pod was added": {
-			after: []client.Object{pod("a", 1), pod("b", 0), pod("c", 0), deployment("x"), cache(2, "old")},
-			want:  state.Changes{New: []string{"ns/c"}}, recreated: 1,
+			after: []client.Object{podWith("a", 1), podWith("b", 0), podWith("c", 0), deployment("x"), cache(2, "old")},
+			want:  observe.Changes{New: []string{"ns/c"}}, recreated: 1,
 		},
 		"a container restarted": {
-			after: []client.Object{pod("a", 3), pod("b", 0), deployment("x"), cache(2, "old")},
-			want:  state.Changes{Restarts: 2},
+			after: []client.Object{podWith("a", 3), podWith("b", 0), deployment("x"), cache(2, "old")},
+			want:  observe.Changes{Restarts: 2},
 		},
 		"a template and a resource changed": {
-			after: []client.Object{pod("a", 1), pod("b", 0), deployment("y"), cache(3, "old")},
-			want:  state.Changes{Templates: []string{"ns/cache"}, Resources: []string{"Memcached ns/cache"}},
+			after: []client.Object{podWith("a", 1), podWith("b", 0), deployment("y"), cache(3, "old")},
+			want:  observe.Changes{Templates: []string{"ns/cache"}, Resources: []string{"Memcached ns/cache"}},
 		},
 		"all is gone": {
-			want:      state.Changes{Gone: []string{"ns/a", "ns/b"}, Templates: []string{"ns/cache"}, Resources: []string{"Memcached ns/cache"}},
+			want:      observe.Changes{Gone: []string{"ns/a", "ns/b"}, Templates: []string{"ns/cache"}, Resources: []string{"Memcached ns/cache"}},
 			recreated: 2,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			changes := take(t, pod("a", 1), pod("b", 0), deployment("x"), cache(2, "old")).Compare(take(t, test.after...))
+			changes := take(t, podWith("a", 1), podWith("b", 0), deployment("x"), cache(2, "old")).Compare(take(t, test.after...))
 			if diff := cmp.Diff(test.want, changes); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
