@@ -15,9 +15,8 @@ import (
 
 // T14, T15 for Applications: what the tutorial shows, and what an Application is for: nobody notices an update, and a
 // cache that comes or goes disturbs nothing.
-func TestApplications(t *testing.T) {
-	ctx := installed(t)
-	image, err := webapp.Push(ctx, suite.root, suite.registry+"/example/webapp:e2e")
+func applications(t *testing.T) {
+	image, err := webapp.Push(t.Context(), suite.root, suite.registry+"/example/webapp:e2e")
 	must(t, err)
 	// Made first and looked at last: the kubelet takes up to two minutes to bring a new Secret into running pods.
 	bound := startBound(t, image)
@@ -151,26 +150,25 @@ func ingressGoes(t *testing.T) {
 
 func olderHasTheHost(t *testing.T, image string) {
 	ctx := t.Context()
-	const namespace, name = "walk-other", "claims"
-	kubectl(ctx, t, "create", "namespace", namespace)
-	t.Cleanup(func() { kubectl(context.Background(), t, "delete", "namespace", namespace, "--timeout=2m") })
+	const other, name = "walk-other", "claims"
+	namespace(t, other)
 	spec := fmt.Sprintf(`{"image":%q,"replicas":1,"ingress":{"host":"claimed.example.com"}}`, image)
 	makeApplication(t, "default", "has", spec)
 	waitReady(t, "default", "has")
-	makeApplication(t, namespace, name, spec)
+	makeApplication(t, other, name, spec)
 
-	waitReason(t, namespace, name, "HostConflict")
-	waitRollout(t, namespace, name)
-	message := kubectl(ctx, t, "get", "application", name, "-n", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
+	waitReason(t, other, name, "HostConflict")
+	waitRollout(t, other, name)
+	message := kubectl(ctx, t, "get", "application", name, "-n", other, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
 	contains(t, message, "claimed.example.com", "another namespace")
 	if strings.Contains(message, "default") {
 		t.Errorf("the message names what is in another namespace: %s", message)
 	}
-	waitGone(t, namespace, name, "ingress")
+	waitGone(t, other, name, "ingress")
 	waitReady(t, "default", "has")
 	kubectl(ctx, t, "get", "ingress", "has", "-n", "default")
 
 	kubectl(ctx, t, "delete", "application", "has", "-n", "default")
-	waitReady(t, namespace, name)
-	kubectl(ctx, t, "get", "ingress", name, "-n", namespace)
+	waitReady(t, other, name)
+	kubectl(ctx, t, "get", "ingress", name, "-n", other)
 }

@@ -63,6 +63,7 @@ func (p *production) replaced(before corev1.Pod) *corev1.Pod {
 
 // Evictions, as of a machine that is drained, leave a cache of two one node that serves; a cache of one is no obstacle.
 func evicted(t *testing.T) {
+	onlyLocal(t)
 	single := produce(t, "single", 1, "workload: StatefulSet\ndisruption: {}")
 	p := produce(t, "evicted", 2, "workload: StatefulSet\ndisruption: {}")
 	slots := p.slots(clients.Access{})

@@ -24,37 +24,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// A cache for production does what is promised of it: each walk has a cache of its own, and they go on side by side as far as
-// they do not disturb each other. All speak to nodes by the names of their slots, as pods do.
-func TestProduction(t *testing.T) {
-	if !suite.local {
-		t.Skip("the names of slots are known, and pods reached, only from within the cluster's network, where this machine is on the local cluster alone")
-	}
-	t.Cleanup(func() { must(t, deleteSecrets(context.Background())) })
-	installed(t)
-	t.Run("side by side", func(t *testing.T) {
-		for name, walk := range map[string]func(*testing.T){
-			"memcached is upgraded warm":              upgradedWarm,
-			"memory is resized live":                  resizedLive,
-			"TLS and users":                           secured,
-			"certificates that clients need not show": optionallyCertified,
-			"a deleted pod comes back to its slot":    cameBack,
-			"a cache moves to slots and back":         moved,
-			"wrong input loses nothing":               refusedInput,
-			"a Secret that is spoilt is noticed":      spoiltSecret,
-			"a quota that refuses nodes is told of":   refusedByQuota,
-			"nodes follow when others have filled up": gated,
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				walk(t)
-			})
-		}
-	})
-	t.Run("evictions leave enough nodes", evicted)
-}
-
-// production is a cache of the walks.
+// production is a cache of a walk, whose pods are spoken to by their DNS names, as other pods do.
 type production struct {
 	t       *testing.T
 	key     types.NamespacedName

@@ -19,10 +19,14 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// T11, T6, T7, T15: a CatalogSource and a Subscription install the operator, and caches
-// live the life that the tutorials show.
-func TestInstallThroughOLM(t *testing.T) {
-	ctx := installed(t)
+// tutorials is the namespace of the caches of the tutorial.
+const tutorials = "walk-tutorial"
+
+// T11, T6, T7, T15: a CatalogSource and a Subscription have installed the operator, and caches live the life that the
+// tutorials show.
+func tutorial(t *testing.T) {
+	ctx := t.Context()
+	namespace(t, tutorials)
 	t.Run("the package is listed with its channels", func(t *testing.T) {
 		must(t, walk.Within(ctx, time.Minute, "the package in the catalog", func(ctx context.Context) error {
 			out, err := suite.cluster.Kubectl(ctx, "get", "packagemanifest", walk.Package, "-n", walk.Namespace,
@@ -52,20 +56,24 @@ func TestInstallThroughOLM(t *testing.T) {
 	t.Run("a hand-edited child is put back and an event says so", handEditIsPutBack)
 }
 
+func inTutorial(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: tutorials, Name: name}
+}
+
 func servesOnEveryPod(t *testing.T) {
 	ctx := t.Context()
-	key := inDefault("example-memcached")
-	create(t, "example-memcached.yaml")
+	key := inTutorial("example-memcached")
+	create(t, tutorials, "example-memcached.yaml")
 	cache, err := suite.cluster.WaitReady(ctx, key, 3, 2*time.Minute)
 	must(t, err)
 
-	contains(t, kubectl(ctx, t, "get", "deployment", key.Name), "3/3")
+	contains(t, kubectl(ctx, t, "get", "deployment", key.Name, "-n", tutorials), "3/3")
 	pods, err := suite.cluster.Pods(ctx, key)
 	must(t, err)
 	if diff := cmp.Diff(pods, cache.Status.Nodes); diff != "" {
 		t.Errorf("status.nodes against the pods (-pods +nodes):\n%s", diff)
 	}
-	yaml := kubectl(ctx, t, "get", "memcached/"+key.Name, "-o", "yaml")
+	yaml := kubectl(ctx, t, "get", "memcached/"+key.Name, "-n", tutorials, "-o", "yaml")
 	for _, pod := range pods {
 		contains(t, yaml, "- "+pod)
 		if !strings.HasPrefix(pod, key.Name+"-") {
@@ -78,13 +86,13 @@ func servesOnEveryPod(t *testing.T) {
 
 func patchAddsOnePod(t *testing.T) {
 	ctx := t.Context()
-	key := inDefault("memcached-sample")
-	create(t, "cache_v1alpha1_memcached.yaml")
+	key := inTutorial("memcached-sample")
+	create(t, tutorials, "cache_v1alpha1_memcached.yaml")
 	_, err := suite.cluster.WaitReady(ctx, key, 2, 2*time.Minute)
 	must(t, err)
 	before := podsByUID(t, key)
 
-	kubectl(ctx, t, "patch", "memcached", key.Name, "-p", `{"spec":{"size": 3}}`, "--type=merge")
+	kubectl(ctx, t, "patch", "memcached", key.Name, "-n", tutorials, "-p", `{"spec":{"size": 3}}`, "--type=merge")
 	_, err = suite.cluster.WaitReady(ctx, key, 3, time.Minute)
 	must(t, err)
 	after := podsByUID(t, key)
@@ -97,10 +105,10 @@ func patchAddsOnePod(t *testing.T) {
 
 func scalesToZeroAndBack(t *testing.T) {
 	ctx := t.Context()
-	key := inDefault("example-memcached")
-	create(t, "example-memcached.yaml")
+	key := inTutorial("example-memcached")
+	create(t, tutorials, "example-memcached.yaml")
 	for _, size := range []int32{0, 1} {
-		kubectl(ctx, t, "scale", "memcached", key.Name, fmt.Sprintf("--replicas=%d", size))
+		kubectl(ctx, t, "scale", "memcached", key.Name, "-n", tutorials, fmt.Sprintf("--replicas=%d", size))
 		_, err := suite.cluster.WaitReady(ctx, key, size, time.Minute)
 		must(t, err)
 	}
@@ -108,21 +116,21 @@ func scalesToZeroAndBack(t *testing.T) {
 
 func handEditIsPutBack(t *testing.T) {
 	ctx := t.Context()
-	key := inDefault("example-memcached")
-	create(t, "example-memcached.yaml")
+	key := inTutorial("example-memcached")
+	create(t, tutorials, "example-memcached.yaml")
 	_, err := suite.cluster.WaitReady(ctx, key, 3, 2*time.Minute)
 	must(t, err)
 
-	kubectl(ctx, t, "scale", "deployment", key.Name, "--replicas=7")
+	kubectl(ctx, t, "scale", "deployment", key.Name, "-n", tutorials, "--replicas=7")
 	must(t, walk.Within(ctx, 20*time.Second, "the Deployment to be put back to 3", func(ctx context.Context) error {
-		replicas, err := suite.cluster.Kubectl(ctx, "get", "deployment", key.Name, "-o", "jsonpath={.spec.replicas}")
+		replicas, err := suite.cluster.Kubectl(ctx, "get", "deployment", key.Name, "-n", tutorials, "-o", "jsonpath={.spec.replicas}")
 		if err == nil && replicas != "3" {
 			err = fmt.Errorf("spec.replicas is %s", replicas)
 		}
 		return err
 	}))
 	must(t, walk.Within(ctx, 20*time.Second, "an event about the repair", func(ctx context.Context) error {
-		events, err := suite.cluster.Kubectl(ctx, "get", "events", "--field-selector", "involvedObject.kind=Memcached,involvedObject.name="+key.Name)
+		events, err := suite.cluster.Kubectl(ctx, "get", "events", "-n", tutorials, "--field-selector", "involvedObject.kind=Memcached,involvedObject.name="+key.Name)
 		if err == nil && (!strings.Contains(events, "DriftRepaired") || !strings.Contains(events, "replicas")) {
 			err = fmt.Errorf("events are:\n%s", events)
 		}
@@ -131,15 +139,15 @@ func handEditIsPutBack(t *testing.T) {
 }
 
 // create applies a sample and deletes it, with everything it owns, when the test ends.
-func create(t *testing.T, file string) {
+func create(t *testing.T, namespace, file string) {
 	t.Helper()
-	kubectl(t.Context(), t, "apply", "-n", "default", "-f", sample(file))
+	kubectl(t.Context(), t, "apply", "-n", namespace, "-f", sample(file))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		must(t, suite.cluster.Delete(ctx, "-n", "default", "-f", sample(file)))
+		must(t, suite.cluster.Delete(ctx, "-n", namespace, "-f", sample(file)))
 		must(t, walk.Within(ctx, 90*time.Second, "what the cache owned to go", func(ctx context.Context) error {
-			left, err := suite.cluster.Kubectl(ctx, "get", "deployments,pods", "-n", "default", "-l", "app.kubernetes.io/managed-by=memcached-operator", "-o", "name")
+			left, err := suite.cluster.Kubectl(ctx, "get", "deployments,pods", "-n", namespace, "-l", "app.kubernetes.io/managed-by=memcached-operator", "-o", "name")
 			if err == nil && left != "" {
 				err = fmt.Errorf("still there: %s", strings.Join(strings.Fields(left), ", "))
 			}

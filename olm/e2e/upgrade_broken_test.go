@@ -22,7 +22,7 @@ import (
 func TestBrokenReleaseIsSurvived(t *testing.T) {
 	at := suite.version
 	broken, brokenCatalog, mended, mendedCatalog := brokenReleases(t)
-	ctx := fresh(t)
+	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: at, Channel: "candidate"})
 	const brokenSource, mendedSource = "memcached-operator-broken", "memcached-operator-mended"
 	must(t, suite.cluster.AddCatalog(ctx, brokenSource, brokenCatalog))
@@ -44,6 +44,9 @@ func TestBrokenReleaseIsSurvived(t *testing.T) {
 
 	failToUpgrade(ctx, t, broken)
 	must(t, suite.cluster.SetUpgradeStrategy(ctx, operatorsv1.UpgradeStrategyUnsafeFailForward))
+	t.Cleanup(func() {
+		must(t, suite.cluster.SetUpgradeStrategy(context.Background(), operatorsv1.UpgradeStrategyDefault))
+	})
 	must(t, suite.cluster.SetSource(ctx, mendedSource))
 	approve(ctx, t, mended)
 	must(t, suite.cluster.WaitOnly(ctx, mended, 3*time.Minute))

@@ -33,9 +33,9 @@ const notNow = "two caches are being moved; wait until they are ready"
 // think. And a release that was upgraded is rolled back, and upgraded again.
 func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	from, to := upgradeToTest(t)
-	ctx := fresh(t)
+	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: from, Channel: "candidate"})
-	next := nextRelease(t)
+	next := nextRelease(t, "next")
 	must(t, suite.cluster.AddCatalog(ctx, nextSource, next.catalog))
 	u := newUsers(t, from)
 

@@ -26,15 +26,17 @@ import (
 // Up to this release every cache ran this version of memcached. Later ones have another default.
 const lastWithFirstMemcached, firstMemcached = "0.2.0", "1.6.18"
 
-// Who has caches of v0.2.0 and upgrades keeps them as they are, although this version would make other pods: it says what
-// it would change, and changes it when it is told to, node by node, and only the cache that it was told of.
-func TestAnUpgradeBringsNewMemcachedOnlyWhenReleased(t *testing.T) {
-	ctx := fresh(t)
-	choose(ctx, t, walk.Choice{Version: lastWithFirstMemcached, Channel: "candidate"})
-	u := newUsers(t, lastWithFirstMemcached)
-	for _, step := range stepsFrom(t, lastWithFirstMemcached) {
-		u.upgrade(step)
-	}
+// walkToPendingChanges takes the route from a release whose caches ran another version of memcached. They stay as they are,
+// although this version would make other pods: each says what it would change, and changes it when it is told to, node by node,
+// and only the cache that it was told of.
+func walkToPendingChanges(t *testing.T, r upgrades.Route) []upgrades.Step {
+	u, steps := takeRoute(t, r)
+	t.Run("new memcached comes only when it is released", u.releaseMemcached)
+	return steps
+}
+
+func (u *users) releaseMemcached(t *testing.T) {
+	ctx := t.Context()
 	three, two := inDefault("example-memcached"), inDefault("memcached-sample")
 	waiting := map[types.NamespacedName]*cachev1alpha1.MemcachedPending{}
 	t.Run("each cache says what waits", func(t *testing.T) {
@@ -94,29 +96,6 @@ func TestAnUpgradeBringsNewMemcachedOnlyWhenReleased(t *testing.T) {
 		waitVersion(ctx, t, two, 2, firstMemcached)
 		asBefore(t)
 	})
-}
-
-// stepsFrom are the upgrades that lead from a release to the version under test.
-func stepsFrom(t *testing.T, version string) []upgrades.Step {
-	t.Helper()
-	offered, err := suite.stage.Graph(t.Context())
-	must(t, err)
-	routes, err := upgrades.Routes(offered, []string{walk.CSVName(version)})
-	must(t, err)
-	for _, r := range routes {
-		if !slices.Contains(r.Channels, offered.DefaultChannel) {
-			continue
-		}
-		var steps []upgrades.Step
-		for _, edge := range r.Steps {
-			steps = append(steps, upgrades.Step{From: edge.From.Version.String(), To: edge.To.Version.String(), Kind: string(edge.Kind), Stage: stageOf(edge.To.Version.String())})
-		}
-		if n := len(steps); n > 0 && steps[n-1].To == suite.version {
-			return steps
-		}
-	}
-	t.Fatalf("the channel %s does not lead from %s to %s", offered.DefaultChannel, version, suite.version)
-	return nil
 }
 
 // waitPending waits until a cache is ready, and says of exactly these changes that they wait: fields with their classes, such

@@ -18,13 +18,13 @@ import (
 const (
 	isReleased = "released"
 	isUnderway = "under development"
-	isFixture  = "made up"
+	isMadeUp   = "made up"
 )
 
 // Every upgrade that the catalog offers, from every release to the head of every channel,
 // goes unnoticed by those who use caches and applications: nothing fails, nothing is lost,
 // nothing is recreated. So does the one from the version under development to a release that
-// is made up to come after it: its way out is known before it ships.
+// is made up to come after it: its way out is known before it ships. Some routes have more to show on their way or at their end.
 func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
 	offered, err := suite.stage.Graph(t.Context())
 	must(t, err)
@@ -39,14 +39,21 @@ func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
 	if len(routes) == 0 {
 		t.Skip("nothing is released yet, so there is nothing to upgrade from")
 	}
-	next := nextRelease(t)
+	newest, _ := upgradeToTest(t)
 	matrix := upgrades.Matrix{OLM: olmVersion, Kubernetes: kubernetesVersion(t)}
 	for _, r := range routes {
 		if r.Stays() && len(routes) > 1 {
 			continue // Its only step is the last of another route.
 		}
 		t.Run(strings.ReplaceAll(r.String(), " ", ""), func(t *testing.T) {
-			matrix.Walks = append(matrix.Walks, upgrades.Walk{Channels: r.Channels, Steps: walkRoute(t, r, next)})
+			walkRoute := walkToNext
+			switch r.Start.Version.String() {
+			case lastWithFirstMemcached:
+				walkRoute = walkToPendingChanges
+			case newest:
+				walkRoute = walkFromDeprecated
+			}
+			matrix.Walks = append(matrix.Walks, upgrades.Walk{Channels: r.Channels, Steps: walkRoute(t, r)})
 		})
 	}
 	writeReport(t, matrix)
@@ -59,35 +66,52 @@ const nextSource = "memcached-operator-next"
 // next is a release that is made up to come after the newest one.
 type next struct{ version, catalog string }
 
-func nextRelease(t *testing.T) next {
+// nextRelease publishes that release in a catalog of this name, with further changes.
+func nextRelease(t *testing.T, name string, changes ...upgrades.Change) next {
 	t.Helper()
 	version, err := suite.stage.After(1)
 	must(t, err)
 	bundle, err := suite.stage.Release(t.Context(), version, nil)
 	must(t, err)
-	catalog, err := suite.stage.Publish(t.Context(), "next", upgrades.Head(bundle))
+	catalog, err := suite.stage.Publish(t.Context(), name, append(changes, upgrades.Head(bundle))...)
 	must(t, err)
 	return next{version: version, catalog: catalog}
 }
 
-// walkRoute installs the first release of the route, lets people use it, and takes every
-// step; then they follow a catalog that has a release more.
-func walkRoute(t *testing.T, r upgrades.Route, next next) []upgrades.Step {
-	ctx := fresh(t)
+// step is the upgrade to this release, to be measured.
+func (n next) step(from string) upgrades.Step {
+	return upgrades.Step{From: from, To: n.version, Kind: "replaces", Stage: isMadeUp}
+}
+
+// takeRoute installs the first release of the route, lets people use it, and takes every step.
+func takeRoute(t *testing.T, r upgrades.Route) (*users, []upgrades.Step) {
+	t.Helper()
+	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: r.Start.Version.String(), Channel: r.Install})
-	must(t, suite.cluster.AddCatalog(ctx, nextSource, next.catalog))
 	u := newUsers(t, r.Start.Version.String())
 	if r.Install != r.Channels[0] {
 		must(t, suite.cluster.SetChannel(ctx, r.Channels[0]))
 	}
-	at := r.Start.Version.String()
 	var steps []upgrades.Step
 	for _, edge := range r.Steps {
-		steps = append(steps, u.upgrade(upgrades.Step{From: at, To: edge.To.Version.String(), Kind: string(edge.Kind), Stage: stageOf(edge.To.Version.String())}))
-		at = edge.To.Version.String()
+		steps = append(steps, u.upgrade(stepOf(edge)))
 	}
-	must(t, suite.cluster.SetSource(ctx, nextSource))
-	return append(steps, u.upgrade(upgrades.Step{From: at, To: next.version, Kind: "replaces", Stage: isFixture}))
+	return u, steps
+}
+
+// stepOf is the upgrade along an edge, to be measured.
+func stepOf(edge upgrades.Edge) upgrades.Step {
+	to := edge.To.Version.String()
+	return upgrades.Step{From: edge.From.Version.String(), To: to, Kind: string(edge.Kind), Stage: stageOf(to)}
+}
+
+// walkToNext takes the route; then users follow a catalog that has a release more.
+func walkToNext(t *testing.T, r upgrades.Route) []upgrades.Step {
+	u, steps := takeRoute(t, r)
+	next := nextRelease(t, "next")
+	must(t, suite.cluster.AddCatalog(t.Context(), nextSource, next.catalog))
+	must(t, suite.cluster.SetSource(t.Context(), nextSource))
+	return append(steps, u.upgrade(next.step(suite.version)))
 }
 
 func stageOf(version string) string {
@@ -101,13 +125,19 @@ func stageOf(version string) string {
 // try what the new version brings.
 func (u *users) upgrade(step upgrades.Step) upgrades.Step {
 	u.t.Helper()
+	return u.upgradeUntil(step, suite.cluster.WaitOnly)
+}
+
+// upgradeUntil does so with another wait for the end of the upgrade.
+func (u *users) upgradeUntil(step upgrades.Step, installed func(context.Context, string, time.Duration) error) upgrades.Step {
+	u.t.Helper()
 	ctx := u.t.Context()
 	plan, err := suite.cluster.WaitPlan(ctx, step.To, 3*time.Minute)
 	must(u.t, err)
 	u.remember()
 	start := time.Now()
 	must(u.t, suite.cluster.Approve(ctx, plan))
-	must(u.t, suite.cluster.WaitOnly(ctx, step.To, 5*time.Minute))
+	must(u.t, installed(ctx, step.To, 5*time.Minute))
 	took := time.Since(start)
 	u.lookedAfter(step.To)
 	measured := u.notice()
