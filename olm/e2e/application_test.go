@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,23 +14,25 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// T14, T15 for Applications: what the tutorial shows, and what an Application is for: nobody notices an update, and a
-// cache that comes or goes disturbs nothing.
-func applications(t *testing.T) {
-	image, err := webapp.Push(t.Context(), suite.root, suite.registry+"/example/webapp:e2e")
-	must(t, err)
-	// Made first and looked at last: the kubelet takes up to two minutes to bring a new Secret into running pods.
-	bound := startBound(t, image)
-
+// T14, T15 for Applications: what the tutorial shows.
+func sampleApplications(t *testing.T) {
 	t.Run("the sample becomes a Deployment, a Service and an Ingress, which go with it", sampleComesAndGoes)
 	t.Run("hand-edited children are put back and an event says so", childrenArePutBack)
 	t.Run("an image that cannot be pulled is told, and mended by the next", badImageIsToldAndMended)
-	t.Run("updates of image and environment fail no request", func(t *testing.T) { updatesFailNoRequest(t, image) })
 	t.Run("an ingress that is taken out of the spec goes", ingressGoes)
-	t.Run("of two that claim a host the older one has it", func(t *testing.T) { olderHasTheHost(t, image) })
-	t.Run("the binding has come to the running pods", bound.hasBinding)
+}
+
+// A cache that comes or goes disturbs nothing.
+func boundApplications(t *testing.T) {
+	bound := startBound(t)
+	t.Run("the binding comes to the running pods", bound.hasBinding)
 	t.Run("a cache that goes disturbs no page", bound.losesItsCache)
 }
+
+// webImage is the web application's, pushed once.
+var webImage = sync.OnceValues(func() (string, error) {
+	return webapp.Push(context.Background(), suite.root, suite.registry+"/example/webapp:e2e")
+})
 
 func sampleComesAndGoes(t *testing.T) {
 	ctx := t.Context()
@@ -104,7 +107,10 @@ func badImageIsToldAndMended(t *testing.T) {
 	waitReady(t, "default", name)
 }
 
-func updatesFailNoRequest(t *testing.T, image string) {
+// Nobody notices updates of an Application.
+func updatesFailNoRequest(t *testing.T) {
+	image, err := webImage()
+	must(t, err)
 	const name = "updated"
 	makeApplication(t, "default", name, fmt.Sprintf(`{"image":%q,"replicas":2}`, image))
 	waitReady(t, "default", name)
@@ -148,7 +154,9 @@ func ingressGoes(t *testing.T) {
 	waitFor(t, "the URL to become the Service's", "http://"+name+".default.svc:8080", "application", "jsonpath={.status.url}")
 }
 
-func olderHasTheHost(t *testing.T, image string) {
+func olderHasTheHost(t *testing.T) {
+	image, err := webImage()
+	must(t, err)
 	ctx := t.Context()
 	const other, name = "walk-other", "claims"
 	namespace(t, other)

@@ -35,15 +35,18 @@ func sideBySide(t *testing.T) {
 		walk  func(*testing.T)
 		local bool // It calls onlyLocal.
 	}{
-		{"Applications", applications, false},
+		{"an Application finds its cache", boundApplications, false},
 		{"TLS and users", secured, true},
 		{"nodes follow when others have filled up", gated, true},
+		{"the sample of an Application", sampleApplications, false},
+		{"updates of an Application fail no request", updatesFailNoRequest, false},
 		{"certificates that clients need not show", optionallyCertified, true},
 		{"a Secret that is spoilt is noticed", spoiltSecret, true},
 		{"memcached is upgraded warm", upgradedWarm, true},
 		{"wrong input loses nothing", refusedInput, true},
 		{"the scorecard", scorecard, false},
 		{"memory is resized live", resizedLive, true},
+		{"of two Applications that claim a host the older one has it", olderHasTheHost, false},
 		{"a cache moves to slots and back", moved, true},
 		{"a quota that refuses nodes is told of", refusedByQuota, true},
 		{"the tutorial of a cache", tutorial, false},
