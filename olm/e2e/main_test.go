@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,8 +95,12 @@ func prepare() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	suite.left = unknown
-	if suite.cluster, err = walk.Connect(ctx, kubectl); err != nil || suite.local {
+	if suite.cluster, err = walk.Connect(ctx, kubectl); err != nil {
 		return err
+	}
+	suite.cluster.Say = log.Printf
+	if suite.local {
+		return nil
 	}
 	return refuseUsed(ctx)
 }

@@ -14,7 +14,7 @@ func TestInstalledOperator(t *testing.T) {
 	ctx := fresh(t)
 	before, err := suite.cluster.Inventory(ctx)
 	must(t, err)
-	must(t, suite.cluster.Install(ctx, suite.manifests))
+	kubectl(ctx, t, "apply", "-f", suite.manifests) // All at once, as a user does.
 	must(t, suite.cluster.WaitInstalled(ctx, suite.version, 5*time.Minute))
 
 	t.Run("a new cache costs few writes", newCacheCostsFewWrites)
