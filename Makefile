@@ -68,7 +68,7 @@ e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Insta
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache))); \
 	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} \
-	go run ./hack/ci -v -- -tags=e2e -count=1 -parallel=20 -timeout=60m -run '$(RUN)' ./olm/e2e
+	go run ./hack/ci -v -- -tags=e2e -count=1 -parallel=8 -timeout=60m -run '$(RUN)' ./olm/e2e
 scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); $${tools[0]} apply -n default -f olm/scorecard/rbac.yaml; \

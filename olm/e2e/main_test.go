@@ -22,7 +22,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
@@ -47,6 +49,8 @@ var suite struct {
 }
 
 func TestMain(m *testing.M) {
+	// Without one, controller-runtime complains in the middle of a walk.
+	ctrllog.SetLogger(logr.Discard())
 	if err := prepare(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		os.Exit(1)

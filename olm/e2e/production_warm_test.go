@@ -202,9 +202,10 @@ func imageOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// window is when a pod got its new image, and when it was ready again after that.
+// window is when a pod got its new image, and when it was ready again after that. A busy kubelet may report a restart only when
+// it is over; then the count of restarts tells of it.
 func (l *timeline) window(name string) (patched, ready time.Time) {
-	image, down := "", false
+	image, restarts, down := "", int32(0), false
 	for _, look := range l.looks() {
 		if look.pod.Name != name {
 			continue
@@ -213,11 +214,13 @@ func (l *timeline) window(name string) (patched, ready time.Time) {
 			patched = look.at
 		}
 		image = imageOf(look.pod)
+		restarted := containerRestarts(look.pod)["memcached"] > restarts
+		restarts = containerRestarts(look.pod)["memcached"]
 		switch {
 		case patched.IsZero():
 		case !pods.Ready(look.pod):
 			down = true
-		case down:
+		case down || restarted:
 			down, ready = false, look.at
 		}
 	}
