@@ -81,6 +81,7 @@ func (r *results) take(e event) {
 // print prints output at once, or keeps it in case its test fails.
 func (r *results) print(e event, name string) {
 	switch {
+	case strings.HasPrefix(e.Output, "=== PAUSE"), strings.HasPrefix(e.Output, "=== CONT"):
 	case r.verbose, e.Test == "" && e.Output != "PASS\n":
 		fmt.Fprint(r.out, e.Output)
 	case e.Test != "":
