@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	webapp "github.com/example/memcached-operator/olm/e2e/webapp/image"
+	"github.com/example/memcached-operator/olm/e2e/images"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
@@ -31,7 +31,7 @@ func boundApplications(t *testing.T) {
 
 // webImage is the web application's, pushed once.
 var webImage = sync.OnceValues(func() (string, error) {
-	return webapp.Push(context.Background(), suite.root, suite.registry+"/example/webapp:e2e")
+	return images.PushWebapp(context.Background(), suite.root, suite.registry+"/example/webapp:e2e")
 })
 
 func sampleComesAndGoes(t *testing.T) {

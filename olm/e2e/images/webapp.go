@@ -1,20 +1,14 @@
-// Package image makes the image of the web application for tests: one static binary, compiled from the checkout, and
-// nothing else. No image builder is needed.
-package image
+package images
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/example/memcached-operator/hack/image/canonical"
 	"github.com/example/memcached-operator/hack/image/recipe"
@@ -31,18 +25,18 @@ const (
 	port = "8080/tcp"
 )
 
-// Push builds the image from the checkout at root, pushes it under a reference by tag, and returns the reference by
+// PushWebapp builds the image of the web application from the checkout at root, pushes it under a reference by tag, and returns the reference by
 // digest.
-func Push(ctx context.Context, root, reference string) (string, error) {
-	image, err := Build(ctx, root)
+func PushWebapp(ctx context.Context, root, reference string) (string, error) {
+	image, err := webapp(ctx, root)
 	if err != nil {
 		return "", err
 	}
 	return registry.Push(ctx, reference, image)
 }
 
-// Build compiles the program of the checkout at root and returns its image. The same source gives the same digest.
-func Build(ctx context.Context, root string) (v1.Image, error) {
+// webapp compiles the program of the checkout at root and returns its image. The same source gives the same digest.
+func webapp(ctx context.Context, root string) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "memcached-operator-webapp-")
 	if err != nil {
 		return nil, fmt.Errorf("make room for the web application: %w", err)
@@ -61,17 +55,9 @@ func Build(ctx context.Context, root string) (v1.Image, error) {
 
 // assemble makes an image of one executable.
 func assemble(content []byte) (v1.Image, error) {
-	archive, err := pack(content)
+	image, err := WithFile(empty.Image, program, 0o755, content)
 	if err != nil {
-		return nil, fmt.Errorf("pack the web application: %w", err)
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive)), nil })
-	if err != nil {
-		return nil, fmt.Errorf("make the layer: %w", err)
-	}
-	image, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		return nil, fmt.Errorf("add the layer: %w", err)
+		return nil, err
 	}
 	file, err := image.ConfigFile()
 	if err != nil {
@@ -84,18 +70,4 @@ func assemble(content []byte) (v1.Image, error) {
 		return nil, fmt.Errorf("set the configuration: %w", err)
 	}
 	return canonical.Image(image)
-}
-
-// pack writes an archive with the one executable.
-func pack(content []byte) ([]byte, error) {
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: program, Mode: 0o755, Size: int64(len(content))}); err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(content); err != nil {
-		return nil, err
-	}
-	err := w.Close()
-	return archive.Bytes(), err
 }

@@ -1,4 +1,4 @@
-package image
+package images
 
 import (
 	"archive/tar"
@@ -49,7 +49,7 @@ func TestTheImageHoldsTheProgramAndNothingElse(t *testing.T) {
 func TestTheSameSourceGivesTheSameImage(t *testing.T) {
 	digest := func() string {
 		t.Helper()
-		image, err := Build(t.Context(), "../../../..")
+		image, err := webapp(t.Context(), "../../..")
 		if err != nil {
 			t.Fatal(err)
 		}

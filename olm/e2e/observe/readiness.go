@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,24 +17,12 @@ import (
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
-// Span is a time in which a pod was there and not ready.
-type Span struct {
-	Pod string
-	// From is when it was noticed; To when the pod was ready again or gone, zero if neither has happened yet.
-	From, To time.Time
-}
-
-// Took is how long the span was.
-func (s Span) Took() time.Duration { return s.To.Sub(s.From) }
-
 // Seen is what has happened to the pods.
 type Seen struct {
 	// Least is the number of pods that were ready at the worst time.
 	Least int
 	// Most is the number of pods, ready or not, that were there at a time.
 	Most int
-	// Spans are in the order of their beginnings. A new pod begins with one.
-	Spans []Span
 }
 
 // PodWatch follows pods until it is stopped.
@@ -43,9 +30,8 @@ type PodWatch struct {
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 
-	// ready tells of each pod that is there whether it is ready, and open is the index of the span of one that is not.
+	// ready tells of each pod that is there whether it is ready.
 	ready map[types.UID]bool
-	open  map[types.UID]int
 	seen  Seen
 	err   error
 }
@@ -56,9 +42,9 @@ func WatchPods(ctx context.Context, c client.WithWatch, options ...client.ListOp
 	if err := c.List(ctx, &pods, options...); err != nil {
 		return nil, fmt.Errorf("list the pods to follow: %w", err)
 	}
-	w := &PodWatch{ready: map[types.UID]bool{}, open: map[types.UID]int{}}
+	w := &PodWatch{ready: map[types.UID]bool{}}
 	for i := range pods.Items {
-		w.note(&pods.Items[i], time.Now())
+		w.note(&pods.Items[i])
 	}
 	w.seen.Least = w.count()
 	ctx, w.cancel = context.WithCancel(ctx)
@@ -107,35 +93,18 @@ func (w *PodWatch) take(event watch.Event) {
 	if !ok {
 		return
 	}
-	now := time.Now()
 	if event.Type == watch.Deleted {
-		w.closeSpan(pod.UID, now)
 		delete(w.ready, pod.UID)
 	} else {
-		w.note(pod, now)
+		w.note(pod)
 	}
 	w.seen.Least = min(w.seen.Least, w.count())
 }
 
 // note takes down how a pod is.
-func (w *PodWatch) note(pod *corev1.Pod, now time.Time) {
-	ready := pod.DeletionTimestamp == nil && pods.Ready(pod)
-	w.ready[pod.UID] = ready
+func (w *PodWatch) note(pod *corev1.Pod) {
+	w.ready[pod.UID] = pod.DeletionTimestamp == nil && pods.Ready(pod)
 	w.seen.Most = max(w.seen.Most, len(w.ready))
-	if _, open := w.open[pod.UID]; !ready && !open {
-		w.open[pod.UID] = len(w.seen.Spans)
-		w.seen.Spans = append(w.seen.Spans, Span{Pod: pod.Name, From: now})
-	}
-	if ready {
-		w.closeSpan(pod.UID, now)
-	}
-}
-
-func (w *PodWatch) closeSpan(pod types.UID, now time.Time) {
-	if i, open := w.open[pod]; open {
-		w.seen.Spans[i].To = now
-		delete(w.open, pod)
-	}
 }
 
 func (w *PodWatch) count() int {
