@@ -51,13 +51,13 @@ type check struct {
 	run func(ctx context.Context) error
 }
 
-// notice is the reason why a check could not run here. It is printed, and is not a failure.
+// notice is the reason why a check could not run here. It is printed. It is not a failure, and the check does not count as passed.
 type notice string
 
 func (n notice) Error() string { return string(n) }
 
 func runAll(ctx context.Context, out io.Writer, checks []check) error {
-	var failed []string
+	var failed, unchecked []string
 	for _, c := range checks {
 		start := time.Now()
 		err := c.run(ctx)
@@ -69,6 +69,7 @@ func runAll(ctx context.Context, out io.Writer, checks []check) error {
 		switch {
 		case errors.As(err, &n):
 			state = "not checked: " + n.Error()
+			unchecked = append(unchecked, c.name)
 		case err != nil:
 			state = "FAILED"
 			failed = append(failed, fmt.Sprintf("%s: %s", c.name, c.fix))
@@ -81,7 +82,11 @@ func runAll(ctx context.Context, out io.Writer, checks []check) error {
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d checks failed\n%s", len(failed), len(checks), indent(strings.Join(failed, "\n")))
 	}
-	fmt.Fprintf(out, "%d checks passed\n", len(checks))
+	fmt.Fprintf(out, "%d checks passed", len(checks)-len(unchecked))
+	if len(unchecked) > 0 {
+		fmt.Fprintf(out, ", %d not checked: %s", len(unchecked), strings.Join(unchecked, ", "))
+	}
+	fmt.Fprintln(out)
 	return nil
 }
 

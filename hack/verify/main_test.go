@@ -37,6 +37,20 @@ func TestRunAllContinuesAfterAFailureAndNamesTheFix(t *testing.T) {
 	}
 }
 
+func TestCheckThatCannotBeMadeHasNotPassed(t *testing.T) {
+	made := func(context.Context) error { return nil }
+	notMade := func(context.Context) error { return notice("no network") }
+	for want, list := range map[string][]check{
+		"2 checks passed\n":                        {{name: "first", run: made}, {name: "second", run: made}},
+		"1 checks passed, 1 not checked: second\n": {{name: "first", run: made}, {name: "second", run: notMade}},
+	} {
+		var out strings.Builder
+		if err := runAll(t.Context(), &out, list); err != nil || !strings.HasSuffix(out.String(), "\n"+want) {
+			t.Errorf("%v, want %q at the end of:\n%s", err, want, out.String())
+		}
+	}
+}
+
 func TestUntrackedFileFails(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -17,8 +17,10 @@ import (
 )
 
 // startBound makes an Application that names a cache, then the cache, and lets its visits be counted.
-func startBound(t *testing.T, image string) boundApplication {
+func startBound(t *testing.T) boundApplication {
 	t.Helper()
+	image, err := webImage()
+	must(t, err)
 	ctx := t.Context()
 	const name = "counting"
 	makeApplication(t, "default", name, fmt.Sprintf(`{"image":%q,"replicas":2,"caches":[{"name":"example-memcached"}]}`, image))
@@ -34,7 +36,7 @@ func startBound(t *testing.T, image string) boundApplication {
 
 	bound := boundApplication{name: name, pods: podsOf(t, name)}
 	kubectl(ctx, t, "apply", "-n", "default", "-f", sample("example-memcached.yaml"))
-	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
+	_, err = suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
 	waitReady(t, "default", name)
 	// The cluster's DNS remembers for half a minute that a name was not there.

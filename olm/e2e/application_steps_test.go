@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/example/memcached-operator/olm/e2e/load"
+	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/walk"
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 )
@@ -49,7 +49,7 @@ func takeAway(t *testing.T, namespace, name string) {
 
 // startVisitor runs a pod that asks for the page at url all the time. The function it returns says what has come of the
 // requests since its last call.
-func startVisitor(t *testing.T, image, url string) func(*testing.T) load.Counts {
+func startVisitor(t *testing.T, image, url string) func(*testing.T) clients.Counts {
 	t.Helper()
 	const name = "visitor"
 	kubectl(t.Context(), t, "run", name, "-n", "default", "--image="+image, "--restart=Never", "--", "visit", url)
@@ -57,9 +57,9 @@ func startVisitor(t *testing.T, image, url string) func(*testing.T) load.Counts 
 		kubectl(context.Background(), t, "delete", "pod", name, "-n", "default", "--ignore-not-found", "--timeout=1m")
 	})
 	kubectl(t.Context(), t, "wait", "pod/"+name, "-n", "default", "--for=condition=Ready", "--timeout=1m")
-	return func(t *testing.T) load.Counts {
+	return func(t *testing.T) clients.Counts {
 		t.Helper()
-		var counts load.Counts
+		var counts clients.Counts
 		must(t, json.Unmarshal([]byte(kubectl(t.Context(), t, "get", "--raw", "/api/v1/namespaces/default/pods/"+name+":8080/proxy/counts")), &counts))
 		return counts
 	}

@@ -6,31 +6,33 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	webapp "github.com/example/memcached-operator/olm/e2e/webapp/image"
+	"github.com/example/memcached-operator/olm/e2e/images"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// T14, T15 for Applications: what the tutorial shows, and what an Application is for: nobody notices an update, and a
-// cache that comes or goes disturbs nothing.
-func TestApplications(t *testing.T) {
-	ctx := installed(t)
-	image, err := webapp.Push(ctx, suite.root, suite.registry+"/example/webapp:e2e")
-	must(t, err)
-	// Made first and looked at last: the kubelet takes up to two minutes to bring a new Secret into running pods.
-	bound := startBound(t, image)
-
+// T14, T15 for Applications: what the tutorial shows.
+func sampleApplications(t *testing.T) {
 	t.Run("the sample becomes a Deployment, a Service and an Ingress, which go with it", sampleComesAndGoes)
 	t.Run("hand-edited children are put back and an event says so", childrenArePutBack)
 	t.Run("an image that cannot be pulled is told, and mended by the next", badImageIsToldAndMended)
-	t.Run("updates of image and environment fail no request", func(t *testing.T) { updatesFailNoRequest(t, image) })
 	t.Run("an ingress that is taken out of the spec goes", ingressGoes)
-	t.Run("of two that claim a host the older one has it", func(t *testing.T) { olderHasTheHost(t, image) })
-	t.Run("the binding has come to the running pods", bound.hasBinding)
+}
+
+// A cache that comes or goes disturbs nothing.
+func boundApplications(t *testing.T) {
+	bound := startBound(t)
+	t.Run("the binding comes to the running pods", bound.hasBinding)
 	t.Run("a cache that goes disturbs no page", bound.losesItsCache)
 }
+
+// webImage is the web application's, pushed once.
+var webImage = sync.OnceValues(func() (string, error) {
+	return images.PushWebapp(context.Background(), suite.root, suite.registry+"/example/webapp:e2e")
+})
 
 func sampleComesAndGoes(t *testing.T) {
 	ctx := t.Context()
@@ -105,7 +107,10 @@ func badImageIsToldAndMended(t *testing.T) {
 	waitReady(t, "default", name)
 }
 
-func updatesFailNoRequest(t *testing.T, image string) {
+// Nobody notices updates of an Application.
+func updatesFailNoRequest(t *testing.T) {
+	image, err := webImage()
+	must(t, err)
 	const name = "updated"
 	makeApplication(t, "default", name, fmt.Sprintf(`{"image":%q,"replicas":2}`, image))
 	waitReady(t, "default", name)
@@ -149,28 +154,29 @@ func ingressGoes(t *testing.T) {
 	waitFor(t, "the URL to become the Service's", "http://"+name+".default.svc:8080", "application", "jsonpath={.status.url}")
 }
 
-func olderHasTheHost(t *testing.T, image string) {
+func olderHasTheHost(t *testing.T) {
+	image, err := webImage()
+	must(t, err)
 	ctx := t.Context()
-	const namespace, name = "walk-other", "claims"
-	kubectl(ctx, t, "create", "namespace", namespace)
-	t.Cleanup(func() { kubectl(context.Background(), t, "delete", "namespace", namespace, "--timeout=2m") })
+	const other, name = "walk-other", "claims"
+	namespace(t, other)
 	spec := fmt.Sprintf(`{"image":%q,"replicas":1,"ingress":{"host":"claimed.example.com"}}`, image)
 	makeApplication(t, "default", "has", spec)
 	waitReady(t, "default", "has")
-	makeApplication(t, namespace, name, spec)
+	makeApplication(t, other, name, spec)
 
-	waitReason(t, namespace, name, "HostConflict")
-	waitRollout(t, namespace, name)
-	message := kubectl(ctx, t, "get", "application", name, "-n", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
+	waitReason(t, other, name, "HostConflict")
+	waitRollout(t, other, name)
+	message := kubectl(ctx, t, "get", "application", name, "-n", other, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
 	contains(t, message, "claimed.example.com", "another namespace")
 	if strings.Contains(message, "default") {
 		t.Errorf("the message names what is in another namespace: %s", message)
 	}
-	waitGone(t, namespace, name, "ingress")
+	waitGone(t, other, name, "ingress")
 	waitReady(t, "default", "has")
 	kubectl(ctx, t, "get", "ingress", "has", "-n", "default")
 
 	kubectl(ctx, t, "delete", "application", "has", "-n", "default")
-	waitReady(t, namespace, name)
-	kubectl(ctx, t, "get", "ingress", name, "-n", namespace)
+	waitReady(t, other, name)
+	kubectl(ctx, t, "get", "ingress", name, "-n", other)
 }

@@ -15,17 +15,6 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// T1: generating again changes nothing.
-func TestGenerateAgainChangesNothing(t *testing.T) {
-	ctx := t.Context()
-	status := func() string { return run(ctx, t, "git", "status", "--porcelain") + run(ctx, t, "git", "diff") }
-	before := status()
-	run(ctx, t, "make", "generate", "manifests")
-	if after := status(); after != before {
-		t.Errorf("`make generate manifests` changed the checkout:\n%s", after)
-	}
-}
-
 // T2, T3: with the CRDs installed, the operator runs on the developer's machine.
 func TestRunOutOfCluster(t *testing.T) {
 	ctx := fresh(t)
@@ -34,7 +23,7 @@ func TestRunOutOfCluster(t *testing.T) {
 	contains(t, kubectl(ctx, t, "get", "crds"), walk.MemcachedCRD)
 
 	log := startOperator(t)
-	create(t, "example-memcached.yaml")
+	create(t, "default", "example-memcached.yaml")
 	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
 	for line := range strings.Lines(log.stop(t)) {
@@ -100,7 +89,7 @@ func TestDeployWithoutOLM(t *testing.T) {
 	contains(t, kubectl(ctx, t, "get", "serviceaccount", "-n", walk.Namespace), "memcached-operator-controller-manager")
 	contains(t, kubectl(ctx, t, "get", "clusterroles,clusterrolebindings", "-o", "name"),
 		"clusterrole.rbac.authorization.k8s.io/memcached-operator", "clusterrolebinding.rbac.authorization.k8s.io/memcached-operator")
-	create(t, "example-memcached.yaml")
+	create(t, "default", "example-memcached.yaml")
 	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
 	contains(t, kubectl(ctx, t, "logs", "-n", walk.Namespace, "deployment/memcached-operator-controller-manager"), `"level":"INFO"`, "Ready is True")

@@ -4,8 +4,8 @@
 // olm/, the Makefile and the unmodified operator-sdk. `make e2e` prepares everything that
 // the tests need and says in environment variables where it is.
 //
-// Each test starts from a cluster without the operator and takes away what it brought, so
-// that any of them runs alone and in any order.
+// Each test starts from a cluster without the operator and removes what it made, so that any of them runs alone and in any
+// order. Walks that leave the operator as it is are subtests of TestInstalledOperator, which installs it once.
 package e2e
 
 import (
@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +22,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/example/memcached-operator/olm/e2e/fixture"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
@@ -32,7 +35,7 @@ var suite struct {
 	cluster   *walk.Cluster
 	local     bool   // the cluster is the disposable one of `make cluster`
 	root      string // the checkout
-	stage     *fixture.Stage
+	stage     *upgrades.Stage
 	version   string   // the release under test, without the leading v
 	manifests string   // the folder that installs it: olm/, or a copy for another registry
 	bundle    string   // reference of its bundle image
@@ -42,14 +45,26 @@ var suite struct {
 	mirror    []string // command that runs its arguments with the release mirror, empty where GitHub is reachable
 	scorecard []string // flags of scorecard that name images this cluster can pull
 	registry  string   // where a locally built image is pushed and pulled
+	left      leftover // what walks have left on the cluster
 }
 
 func TestMain(m *testing.M) {
+	// Without one, controller-runtime complains in the middle of a walk.
+	ctrllog.SetLogger(logr.Discard())
 	if err := prepare(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	if suite.left == catalogs {
+		if err := removeAll(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e: remove the catalogs:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 func prepare() error {
@@ -83,8 +98,13 @@ func prepare() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if suite.cluster, err = walk.Connect(ctx, kubectl); err != nil || suite.local {
+	suite.left = unknown
+	if suite.cluster, err = walk.Connect(ctx, kubectl); err != nil {
 		return err
+	}
+	suite.cluster.Say = log.Printf
+	if suite.local {
+		return nil
 	}
 	return refuseUsed(ctx)
 }
@@ -105,7 +125,7 @@ func refuseUsed(ctx context.Context) error {
 // readStage finds out what was staged, and where.
 func readStage(file string) error {
 	var err error
-	if suite.stage, err = fixture.Open(file, suite.registry); err != nil {
+	if suite.stage, err = upgrades.Open(file, suite.registry); err != nil {
 		return fmt.Errorf("E2E_STAGE: %w", err)
 	}
 	staged := suite.stage.Find(suite.version)
@@ -118,35 +138,75 @@ func readStage(file string) error {
 	return nil
 }
 
-// fresh gives a test a cluster without the operator, and takes away at its end what it
-// left. When the test failed it prints first what the cluster looked like.
+// fresh gives a test a cluster without the operator and its catalogs, and removes at its end what it left. When the test
+// failed it first prints what the cluster looked like.
 func fresh(t *testing.T) context.Context {
 	t.Helper()
+	return clean(t, removeAll, nothing)
+}
+
+// withoutOperator is fresh, but for the namespace of the operator and its catalogs: they stay from one walk to the next, so
+// that not every walk waits for them.
+func withoutOperator(t *testing.T) context.Context {
+	t.Helper()
+	return clean(t, removeOperator, catalogs)
+}
+
+func clean(t *testing.T, remove func(context.Context) error, leaves leftover) context.Context {
+	t.Helper()
 	ctx := t.Context()
-	clean := func(ctx context.Context) {
-		if err := errors.Join(letVersionsGo(ctx), suite.cluster.Uninstall(ctx, suite.manifests)); err != nil {
-			t.Errorf("take the operator away: %v", err)
-		}
+	if suite.left > leaves {
+		must(t, removeAll(ctx))
 	}
-	clean(ctx)
+	suite.left = unknown
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if t.Failed() {
 			t.Log(suite.cluster.Diagnose(ctx))
+			remove, leaves = removeAll, nothing
 		}
-		clean(ctx)
+		if err := remove(ctx); err != nil {
+			t.Errorf("remove the operator: %v", err)
+			return
+		}
+		suite.left = leaves
 	})
 	return ctx
 }
 
-// installed is fresh with the operator installed from olm/.
-func installed(t *testing.T) context.Context {
-	t.Helper()
-	ctx := fresh(t)
-	must(t, suite.cluster.Install(ctx, suite.manifests))
-	must(t, suite.cluster.WaitInstalled(ctx, suite.version, 5*time.Minute))
-	return ctx
+// leftover is what walks have left on the cluster. Each includes the ones before.
+type leftover int
+
+const (
+	nothing leftover = iota
+	catalogs
+	unknown
+)
+
+// removeAll removes the operator, what it made, its namespace and its catalogs.
+func removeAll(ctx context.Context) error {
+	err := errors.Join(letVersionsGo(ctx), suite.cluster.Uninstall(ctx, suite.manifests))
+	if err == nil {
+		suite.left = nothing
+	}
+	return err
+}
+
+// removeOperator removes the operator and what it made.
+func removeOperator(ctx context.Context) error {
+	steps := []func(context.Context) error{
+		letVersionsGo, suite.cluster.DeleteResources, suite.cluster.Withdraw, suite.cluster.DeleteDefinitions, suite.cluster.DeleteLeftovers,
+		func(ctx context.Context) error {
+			return suite.cluster.Delete(ctx, "installplans,leases", "--all", "-n", walk.Namespace)
+		},
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func must(t *testing.T, err error) {
@@ -188,6 +248,21 @@ func kubernetesVersion(t *testing.T) string {
 	var version struct{ GitVersion string }
 	must(t, json.Unmarshal([]byte(kubectl(t.Context(), t, "get", "--raw", "/version")), &version))
 	return version.GitVersion
+}
+
+// namespace makes a namespace with these labels ("key=value") and deletes it when the test ends. One that an interrupted run
+// left is deleted first.
+func namespace(t *testing.T, name string, labels ...string) {
+	t.Helper()
+	remove := func(ctx context.Context) {
+		must(t, suite.cluster.Delete(ctx, "namespace", name, "--timeout=2m"))
+	}
+	remove(t.Context())
+	kubectl(t.Context(), t, "create", "namespace", name)
+	t.Cleanup(func() { remove(context.Background()) })
+	for _, label := range labels {
+		kubectl(t.Context(), t, "label", "namespace", name, label)
+	}
 }
 
 func inDefault(name string) types.NamespacedName {

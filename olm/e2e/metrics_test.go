@@ -16,17 +16,17 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// The operator's metrics are for those who may read them, and say what it costs to keep
-// a cache: its Deployment, its Service, its Secret, its status and one intermediate status at
-// the most.
-func TestMetricsAndWritesPerCache(t *testing.T) {
-	ctx := installed(t)
-	token := serviceAccountToken(ctx, t)
+// The operator's metrics are for those who may read them.
+func metricsAreProtected(t *testing.T) {
+	ctx := t.Context()
+	const name = "memcached-metrics-nobody"
+	token := serviceAccountToken(ctx, t, name)
 	pod, err := onlyOperatorPod(ctx)
 	must(t, err)
 	address, stop, err := reach(ctx, pod, project.MetricsPort)
@@ -44,7 +44,7 @@ func TestMetricsAndWritesPerCache(t *testing.T) {
 			t.Errorf("metrics for %s: status %d, want %d: %v", name, status, refused.status, err)
 		}
 	}
-	grantMetrics(ctx, t)
+	grantMetrics(ctx, t, name)
 	// The manager remembers a refusal for half a minute.
 	must(t, walk.Within(ctx, time.Minute, "the metrics to open to the role", func(ctx context.Context) error {
 		status, body, err := scrape(ctx, address, token)
@@ -53,14 +53,24 @@ func TestMetricsAndWritesPerCache(t *testing.T) {
 		}
 		return err
 	}))
-	patches := func() int {
-		_, body, err := scrape(ctx, address, token)
-		must(t, err)
-		return metrics(body).patches()
-	}
+}
 
+// The operator's metrics say what it costs to keep a cache: its Deployment, its Service, its Secret, its status and one
+// intermediate status at the most.
+func newCacheCostsFewWrites(t *testing.T) {
+	ctx := t.Context()
+	// It writes this when it starts.
+	must(t, suite.cluster.WaitReported(ctx, suite.version, metav1.ConditionTrue, time.Minute))
+	reader := newMetricsReader(t)
+	pod, err := onlyOperatorPod(ctx)
+	must(t, err)
+	patches := func() int {
+		page, err := reader.read(ctx, pod)
+		must(t, err)
+		return page.patches()
+	}
 	before, start := patches(), time.Now()
-	create(t, "example-memcached.yaml")
+	create(t, "default", "example-memcached.yaml")
 	_, err = suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
 	took := time.Since(start)
@@ -105,33 +115,33 @@ const metricsReaderName = "memcached-metrics-reader"
 func newMetricsReader(t *testing.T) metricsReader {
 	t.Helper()
 	ctx := t.Context()
-	token := serviceAccountToken(ctx, t)
-	grantMetrics(ctx, t)
+	token := serviceAccountToken(ctx, t, metricsReaderName)
+	grantMetrics(ctx, t, metricsReaderName)
 	return metricsReader{token: token}
 }
 
 // serviceAccountToken is a token of a service account without any role.
-func serviceAccountToken(ctx context.Context, t *testing.T) string {
+func serviceAccountToken(ctx context.Context, t *testing.T, name string) string {
 	t.Helper()
 	const namespace = "default"
-	if kubectl(ctx, t, "get", "serviceaccount", metricsReaderName, "-n", namespace, "--ignore-not-found", "-o", "name") == "" {
-		kubectl(ctx, t, "create", "serviceaccount", metricsReaderName, "-n", namespace)
+	if kubectl(ctx, t, "get", "serviceaccount", name, "-n", namespace, "--ignore-not-found", "-o", "name") == "" {
+		kubectl(ctx, t, "create", "serviceaccount", name, "-n", namespace)
 		t.Cleanup(func() {
-			kubectl(context.Background(), t, "delete", "serviceaccount", metricsReaderName, "-n", namespace, "--ignore-not-found")
+			kubectl(context.Background(), t, "delete", "serviceaccount", name, "-n", namespace, "--ignore-not-found")
 		})
 	}
-	return strings.TrimSpace(kubectl(ctx, t, "create", "token", metricsReaderName, "-n", namespace))
+	return strings.TrimSpace(kubectl(ctx, t, "create", "token", name, "-n", namespace))
 }
 
 // grantMetrics binds the service account to the role that ships for readers of metrics.
-func grantMetrics(ctx context.Context, t *testing.T) {
+func grantMetrics(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
-	if kubectl(ctx, t, "get", "clusterrolebinding", metricsReaderName, "--ignore-not-found", "-o", "name") != "" {
+	if kubectl(ctx, t, "get", "clusterrolebinding", name, "--ignore-not-found", "-o", "name") != "" {
 		return
 	}
-	kubectl(ctx, t, "create", "clusterrolebinding", metricsReaderName, "--clusterrole=memcached-operator-metrics-reader", "--serviceaccount=default:"+metricsReaderName)
+	kubectl(ctx, t, "create", "clusterrolebinding", name, "--clusterrole=memcached-operator-metrics-reader", "--serviceaccount=default:"+name)
 	t.Cleanup(func() {
-		kubectl(context.Background(), t, "delete", "clusterrolebinding", metricsReaderName, "--ignore-not-found")
+		kubectl(context.Background(), t, "delete", "clusterrolebinding", name, "--ignore-not-found")
 	})
 }
 

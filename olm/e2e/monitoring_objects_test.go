@@ -111,9 +111,8 @@ func jobsOf(ctx context.Context, t *testing.T, monitor *unstructured.Unstructure
 		port, _ := fields["port"].(string)
 		job.Targets = targetsOf(ctx, t, monitor.GetNamespace(), labels, port)
 		if _, shown := fields["bearerTokenFile"]; shown {
-			grantMetrics(ctx, t)
 			job.TokenFile = filepath.Join(t.TempDir(), "token")
-			must(t, os.WriteFile(job.TokenFile, []byte(serviceAccountToken(ctx, t)), 0o600))
+			must(t, os.WriteFile(job.TokenFile, []byte(newMetricsReader(t).token), 0o600))
 		}
 		if len(job.Targets) == 0 {
 			t.Errorf("ServiceMonitor %s finds nothing at port %s of Services with %v", monitor.GetName(), port, labels)

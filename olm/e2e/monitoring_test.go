@@ -26,12 +26,12 @@ const alertsWait = 5 * time.Second
 // Caches with TLS, users and monitoring are scraped by a real Prometheus, which does what the objects say that the operator
 // makes for it: each node once, with the names of pod and cache. Nothing fires while all is well, and what is made to go
 // wrong does.
-func TestMetricsAndAlertsInAPrometheus(t *testing.T) {
+func metricsAndAlerts(t *testing.T) {
 	program := os.Getenv("E2E_PROMETHEUS")
 	if program == "" {
 		t.Fatal("E2E_PROMETHEUS not set: run `make e2e`, which sets it")
 	}
-	ctx := installed(t)
+	ctx := t.Context()
 	expires := makeMonitoredCaches(ctx, t)
 	t.Run("without the kinds nothing is made for them", func(t *testing.T) {
 		if made := kubectl(ctx, t, "get", "configmaps", "-n", walk.Namespace, "-l", "app.kubernetes.io/component=monitoring", "-o", "name"); made != "" {

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -30,15 +31,20 @@ func cameBack(t *testing.T) {
 	before, hosts := p.pods(), p.hosts()
 
 	kubectl(t.Context(), t, "delete", "pod", p.slot(1), "-n", p.key.Namespace)
-	p.replaced(before[p.slot(1)])
+	after := p.replaced(before[p.slot(1)])
 	cache := p.ready(time.Minute)
 	if endpoint := cache.Status.Endpoints[1]; endpoint.Pod != p.slot(1) || endpoint.Host != hosts[1] || !endpoint.Ready {
 		t.Errorf("status.endpoints says %+v", endpoint)
 	}
-	// For some seconds, DNS may still know the address of before.
-	must(t, walk.Within(t.Context(), 30*time.Second, hosts[1]+" to lead to the new pod", func(context.Context) error {
-		return slots[1].Store(items, size)
+	// For some seconds, DNS may still know the address of before. Once it has the new one, the pod serves at once.
+	must(t, walk.Within(t.Context(), 30*time.Second, hosts[1]+" to lead to the new pod", func(ctx context.Context) error {
+		ip, err := p.network.Lookup(ctx, hosts[1])
+		if err == nil && ip != after.Status.PodIP {
+			err = fmt.Errorf("it leads to %s, want %s", ip, after.Status.PodIP)
+		}
+		return err
 	}))
+	must(t, slots[1].Store(items, size))
 	p.complete(slots, items, size)
 	delete(before, p.slot(1))
 	p.same(before)
@@ -63,6 +69,7 @@ func (p *production) replaced(before corev1.Pod) *corev1.Pod {
 
 // Evictions, as of a machine that is drained, leave a cache of two one node that serves; a cache of one is no obstacle.
 func evicted(t *testing.T) {
+	onlyLocal(t)
 	single := produce(t, "single", 1, "workload: StatefulSet\ndisruption: {}")
 	p := produce(t, "evicted", 2, "workload: StatefulSet\ndisruption: {}")
 	slots := p.slots(clients.Access{})
@@ -89,7 +96,7 @@ func evicted(t *testing.T) {
 	if missing := p.missing(slots[number], items, size); missing > 0 {
 		t.Errorf("%s lost %d of %d items although it was not evicted", second.Name, missing, items)
 	}
-	if failed := slots[number].Failed(); len(failed) > 0 {
+	if failed := slots[number].Outcome().Failed; len(failed) > 0 {
 		t.Errorf("%d requests to %s failed although it was not evicted", len(failed), second.Name)
 	}
 	must(t, walk.Within(t.Context(), 30*time.Second, "the second node to be evicted once the first is back", func(ctx context.Context) error {

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/olm/e2e/readiness"
+	"github.com/example/memcached-operator/olm/e2e/observe"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
@@ -33,7 +33,7 @@ func moved(t *testing.T) {
 // moves changes what runs the nodes, and waits until what ran them before has gone.
 func (p *production) moves(spec string, goes client.Object) {
 	t := p.t
-	pods, err := readiness.Start(t.Context(), suite.cluster.Client, ofCache(p.key)...)
+	pods, err := observe.WatchPods(t.Context(), suite.cluster.Client, ofCache(p.key)...)
 	must(t, err)
 	p.patch(spec)
 	must(t, walk.Within(t.Context(), 2*time.Minute, "what ran the nodes before to be gone", func(ctx context.Context) error {

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -18,18 +17,15 @@ import (
 // A cache grows in a namespace whose quota has no room for the new node: it says so while the nodes that there are serve on,
 // and no more once the quota was raised.
 func refusedByQuota(t *testing.T) {
-	const namespace = "cramped"
-	remove := func(ctx context.Context) { must(t, suite.cluster.Delete(ctx, "namespace", namespace)) }
-	remove(t.Context()) // A run that was killed leaves it behind.
-	kubectl(t.Context(), t, "create", "namespace", namespace)
-	t.Cleanup(func() { remove(context.Background()) })
+	const cramped = "cramped"
+	namespace(t, cramped)
 	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: cramped, Name: "few"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
 	}
 	must(t, suite.cluster.Client.Create(t.Context(), quota))
 
-	p := produceAs(t, types.NamespacedName{Namespace: namespace, Name: "cramped"}, 1, "workload: StatefulSet")
+	p := produceAs(t, types.NamespacedName{Namespace: cramped, Name: "cramped"}, 1, "workload: StatefulSet")
 	before := p.pods()
 	p.size = 2
 	p.patch(`{"size":2}`)

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
-	"github.com/example/memcached-operator/olm/e2e/load"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
@@ -222,7 +221,7 @@ const takeover = 2 * time.Minute
 func (p *production) renewed(authority *clients.Authority, access clients.Access) {
 	t := p.t
 	before := p.pods()
-	var open []*load.Load
+	var open []*clients.Load
 	for _, host := range p.hosts() {
 		conn, err := access.Open(t.Context(), host)
 		must(t, err)

@@ -20,42 +20,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
-	"github.com/example/memcached-operator/olm/e2e/load"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// A cache for production does what is promised of it: each walk has a cache of its own, and they go on side by side as far as
-// they do not disturb each other. All speak to nodes by the names of their slots, as pods do.
-func TestProduction(t *testing.T) {
-	if !suite.local {
-		t.Skip("the names of slots are known, and pods reached, only from within the cluster's network, where this machine is on the local cluster alone")
-	}
-	t.Cleanup(func() { must(t, deleteSecrets(context.Background())) })
-	installed(t)
-	t.Run("side by side", func(t *testing.T) {
-		for name, walk := range map[string]func(*testing.T){
-			"memcached is upgraded warm":              upgradedWarm,
-			"memory is resized live":                  resizedLive,
-			"TLS and users":                           secured,
-			"certificates that clients need not show": optionallyCertified,
-			"a deleted pod comes back to its slot":    cameBack,
-			"a cache moves to slots and back":         moved,
-			"wrong input loses nothing":               refusedInput,
-			"a Secret that is spoilt is noticed":      spoiltSecret,
-			"a quota that refuses nodes is told of":   refusedByQuota,
-			"nodes follow when others have filled up": gated,
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				walk(t)
-			})
-		}
-	})
-	t.Run("evictions leave enough nodes", evicted)
-}
-
-// production is a cache of the walks.
+// production is a cache of a walk, whose pods are spoken to by their DNS names, as other pods do.
 type production struct {
 	t       *testing.T
 	key     types.NamespacedName
@@ -182,18 +151,18 @@ func (p *production) hosts() []string {
 }
 
 // slots are what uses the slots, in order.
-func (p *production) slots(access clients.Access) []*clients.Slot {
+func (p *production) slots(access clients.Access) []*clients.Memcached {
 	p.t.Helper()
 	access.Network = p.network
-	var slots []*clients.Slot
+	var slots []*clients.Memcached
 	for _, host := range p.hosts() {
-		slots = append(slots, clients.NewSlot(host, access))
+		slots = append(slots, clients.NewMemcached(host, host, access))
 	}
 	return slots
 }
 
 // storeAll stores items in all slots, at a time.
-func (p *production) storeAll(slots []*clients.Slot, n, size int) {
+func (p *production) storeAll(slots []*clients.Memcached, n, size int) {
 	p.t.Helper()
 	failed := make([]error, len(slots))
 	var group sync.WaitGroup
@@ -205,7 +174,7 @@ func (p *production) storeAll(slots []*clients.Slot, n, size int) {
 }
 
 // missing is how many of the items of a slot are not there.
-func (p *production) missing(slot *clients.Slot, n, size int) int {
+func (p *production) missing(slot *clients.Memcached, n, size int) int {
 	p.t.Helper()
 	missing, err := slot.Missing(n, size)
 	must(p.t, err)
@@ -213,7 +182,7 @@ func (p *production) missing(slot *clients.Slot, n, size int) int {
 }
 
 // complete fails the test unless all slots have all items.
-func (p *production) complete(slots []*clients.Slot, n, size int) {
+func (p *production) complete(slots []*clients.Memcached, n, size int) {
 	p.t.Helper()
 	for _, slot := range slots {
 		if missing := p.missing(slot, n, size); missing > 0 {
@@ -223,9 +192,9 @@ func (p *production) complete(slots []*clients.Slot, n, size int) {
 }
 
 // use begins to use slots, each apart from the others, until the test ends.
-func (p *production) use(slots []*clients.Slot) []*load.Load {
+func (p *production) use(slots []*clients.Memcached) []*clients.Load {
 	p.t.Helper()
-	var loads []*load.Load
+	var loads []*clients.Load
 	for _, slot := range slots {
 		loads = append(loads, p.ask(slot))
 	}
@@ -233,8 +202,8 @@ func (p *production) use(slots []*clients.Slot) []*load.Load {
 }
 
 // ask begins to ask a server, until the test ends.
-func (p *production) ask(server load.Server) *load.Load {
-	l := load.Start([]load.Server{server})
+func (p *production) ask(server clients.Server) *clients.Load {
+	l := clients.StartLoad([]clients.Server{server})
 	p.t.Cleanup(func() {
 		if err := l.Stop(); err != nil {
 			p.t.Error(err)
@@ -244,7 +213,7 @@ func (p *production) ask(server load.Server) *load.Load {
 }
 
 // unnoticed fails the test if a request has failed since the last time, and returns how many there were.
-func (p *production) unnoticed(what string, loads ...*load.Load) {
+func (p *production) unnoticed(what string, loads ...*clients.Load) {
 	p.t.Helper()
 	for _, l := range loads {
 		counts := l.Counts()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
-	"github.com/example/memcached-operator/olm/e2e/load"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
@@ -81,7 +80,7 @@ func refusedInput(t *testing.T) {
 }
 
 // stopsAtOne gives the cache an image that cannot be pulled: the update stops at its first node, and is mended by going back.
-func (p *production) stopsAtOne(slots []*clients.Slot, served *load.Load) {
+func (p *production) stopsAtOne(slots []*clients.Memcached, served *clients.Load) {
 	p.t.Helper()
 	before := p.pods()
 	p.patch(`{"image":"docker.io/library/memcached:no-such-tag"}`)

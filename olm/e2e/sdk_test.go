@@ -17,11 +17,18 @@ import (
 // olmVersion is the OLM that the walks install, as its releases name it.
 const olmVersion = "0.46.0"
 
-// T8: the bundle is composed, built and pushed, and passes every check that operator-sdk
+// T1, T8: generating again changes nothing. The bundle is composed, built and pushed, and passes every check that operator-sdk
 // has without a warning.
-func TestBundle(t *testing.T) {
+func bundleIsMade(t *testing.T) {
+	status := func() string {
+		return run(t.Context(), t, "git", "status", "--porcelain") + run(t.Context(), t, "git", "diff")
+	}
+	before := status()
 	image := "BUNDLE_IMG=" + suite.registry + "/example/memcached-operator-bundle:walk"
-	contains(t, run(t.Context(), t, "make", "bundle", "bundle-build", "bundle-push", image), "memcached-operator-bundle:walk")
+	contains(t, run(t.Context(), t, "make", "generate", "bundle", "bundle-build", "bundle-push", image), "memcached-operator-bundle:walk")
+	if after := status(); after != before {
+		t.Errorf("`make generate bundle` changed the checkout:\n%s", after)
+	}
 	out := run(t.Context(), t, suite.sdk, "bundle", "validate", suite.bundleDir, "--select-optional", "suite=operatorframework")
 	contains(t, out, "All validation tests have completed successfully")
 	if strings.Contains(strings.ToLower(out), "warning") {
@@ -33,27 +40,27 @@ func TestBundle(t *testing.T) {
 func TestRunBundle(t *testing.T) {
 	ctx := fresh(t)
 	reinstallOLM(ctx, t)
-	const namespace = "walk-run-bundle"
-	sdkNamespace(ctx, t, namespace)
+	const bundles = "walk-run-bundle"
+	namespace(t, bundles, forRunBundle)
 
-	out := run(ctx, t, suite.sdk, "run", "bundle", suite.bundle, "--namespace", namespace, "--index-image", suite.opm, "--timeout", "5m")
+	out := run(ctx, t, suite.sdk, "run", "bundle", suite.bundle, "--namespace", bundles, "--index-image", suite.opm, "--timeout", "5m")
 	contains(t, out, "OLM has successfully installed", walk.CSVName(suite.version))
-	contains(t, kubectl(ctx, t, "get", "csv", "-n", namespace), walk.CSVName(suite.version), "Succeeded")
-	contains(t, kubectl(ctx, t, "get", "installplan", "-n", namespace), "true")
-	pods := kubectl(ctx, t, "get", "pods", "-n", namespace)
+	contains(t, kubectl(ctx, t, "get", "csv", "-n", bundles), walk.CSVName(suite.version), "Succeeded")
+	contains(t, kubectl(ctx, t, "get", "installplan", "-n", bundles), "true")
+	pods := kubectl(ctx, t, "get", "pods", "-n", bundles)
 	contains(t, pods, "memcached-operator-controller-manager-", "Completed")
 	if got := len(strings.Split(strings.TrimSpace(pods), "\n")) - 1; got != 3 {
 		t.Errorf("%d pods, want the manager, the registry and the finished unpack job:\n%s", got, pods)
 	}
-	create(t, "example-memcached.yaml")
+	create(t, "default", "example-memcached.yaml")
 	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
 
 	// cleanup deletes the CRD, so the caches have to be gone before, as olm/README.md says.
 	kubectl(ctx, t, "delete", "memcacheds", "--all", "-n", "default", "--cascade=foreground", "--timeout=60s")
-	run(ctx, t, suite.sdk, "cleanup", walk.Package, "--namespace", namespace, "--delete-all", "--timeout", "2m")
+	run(ctx, t, suite.sdk, "cleanup", walk.Package, "--namespace", bundles, "--delete-all", "--timeout", "2m")
 	must(t, walk.Within(ctx, time.Minute, "the operator to be gone", func(ctx context.Context) error {
-		left, err := suite.cluster.Kubectl(ctx, "get", "csv,subscriptions.operators.coreos.com,catalogsources,deployments", "-n", namespace, "-o", "name")
+		left, err := suite.cluster.Kubectl(ctx, "get", "csv,subscriptions.operators.coreos.com,catalogsources,deployments", "-n", bundles, "-o", "name")
 		if err == nil && strings.Contains(left, "memcached") {
 			err = fmt.Errorf("still there: %s", left)
 		}
@@ -79,22 +86,15 @@ func reinstallOLM(ctx context.Context, t *testing.T) {
 	contains(t, sdk("olm", "install", "--version", olmVersion, "--timeout", "5m"), "Successfully installed OLM")
 }
 
-// sdkNamespace makes a namespace for run bundle, whose registry pod is not restricted.
-func sdkNamespace(ctx context.Context, t *testing.T, name string) {
-	t.Helper()
-	kubectl(ctx, t, "create", "namespace", name)
-	kubectl(ctx, t, "label", "namespace", name, "pod-security.kubernetes.io/enforce=baseline")
-	t.Cleanup(func() {
-		kubectl(context.Background(), t, "delete", "namespace", name, "--ignore-not-found", "--timeout=2m")
-	})
-}
+// forRunBundle is a label of namespaces for run bundle, whose registry pod is not restricted.
+const forRunBundle = "pod-security.kubernetes.io/enforce=baseline"
 
 // T12: operator-sdk brings a release and upgrades it. Its catalog is one of its own making:
 // what our channels offer is for TestEveryUpgradeGoesUnnoticed.
 func TestRunBundleUpgrade(t *testing.T) {
 	from, to := upgradeToTest(t)
 	ctx := fresh(t)
-	sdkNamespace(ctx, t, walk.Namespace)
+	namespace(t, walk.Namespace, forRunBundle)
 	bundle := func(version string) string { return suite.stage.Pull(suite.stage.Find(version).BundleImage) }
 
 	run(ctx, t, suite.sdk, "run", "bundle", bundle(from), "--namespace", walk.Namespace, "--index-image", suite.opm, "--timeout", "5m")
@@ -114,14 +114,13 @@ func TestRunBundleUpgrade(t *testing.T) {
 }
 
 // T13: every scorecard test passes, our own walk on the running operator included.
-func TestScorecard(t *testing.T) {
-	ctx := installed(t)
-	const namespace = "walk-scorecard"
-	kubectl(ctx, t, "create", "namespace", namespace)
-	t.Cleanup(func() { kubectl(context.Background(), t, "delete", "namespace", namespace, "--timeout=2m") })
-	kubectl(ctx, t, "apply", "-n", namespace, "-f", "../scorecard/rbac.yaml")
+func scorecard(t *testing.T) {
+	ctx := t.Context()
+	const scored = "walk-scorecard"
+	namespace(t, scored)
+	kubectl(ctx, t, "apply", "-n", scored, "-f", "../scorecard/rbac.yaml")
 
-	out := run(ctx, t, suite.sdk, append([]string{"scorecard", suite.bundleDir, "--namespace", namespace,
+	out := run(ctx, t, suite.sdk, append([]string{"scorecard", suite.bundleDir, "--namespace", scored,
 		"--service-account", "memcached-operator-scorecard", "--wait-time", "5m", "--output", "json"}, suite.scorecard...)...)
 	passed := scorecardStates(t, out)
 	if len(passed) < 6 {

@@ -10,14 +10,10 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// Taking the operator away stops nothing that it looked after. Deleting that as well leaves
-// on the cluster exactly what olm/README.md says, and deleting this nothing at all.
-func TestUninstallLeavesWhatThePageSays(t *testing.T) {
-	ctx := fresh(t)
-	before, err := suite.cluster.Inventory(ctx)
-	must(t, err)
-	must(t, suite.cluster.Install(ctx, suite.manifests))
-	must(t, suite.cluster.WaitInstalled(ctx, suite.version, 5*time.Minute))
+// Removing the operator stops nothing that it looked after. Deleting that as well leaves on the cluster exactly what
+// olm/README.md says, and deleting this nothing at all.
+func uninstalled(t *testing.T, before []string) {
+	ctx := t.Context()
 	u := newUsers(t, suite.version)
 
 	must(t, suite.cluster.Withdraw(ctx))
@@ -26,7 +22,7 @@ func TestUninstallLeavesWhatThePageSays(t *testing.T) {
 
 	must(t, suite.cluster.DeleteResources(ctx))
 	must(t, suite.cluster.Delete(ctx, "-f", suite.manifests, "--timeout=120s"))
-	must(t, suite.cluster.Delete(ctx, "crd", walk.ApplicationCRD, walk.MemcachedCRD, "--timeout=60s"))
+	must(t, suite.cluster.DeleteDefinitions(ctx))
 	left(ctx, t, before, walk.Leftovers)
 	must(t, suite.cluster.DeleteLeftovers(ctx))
 	left(ctx, t, before, nil)

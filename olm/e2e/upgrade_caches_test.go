@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/olm/e2e/load"
-	"github.com/example/memcached-operator/olm/e2e/readiness"
+	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/e2e/observe"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
@@ -28,15 +28,14 @@ import (
 type filledCache struct {
 	key   types.NamespacedName
 	nodes []*filledNode
-	pods  *readiness.Watch
-	seen  readiness.Seen
+	pods  *observe.PodWatch
+	seen  observe.Seen
 }
 
 // filledNode is one pod of it, as it was when it was filled.
 type filledNode struct {
 	pod       corev1.Pod
-	memcached *load.Memcached
-	tally     *load.Tally
+	memcached *clients.Memcached
 	missing   int
 }
 
@@ -50,14 +49,13 @@ func fillNewCache(ctx context.Context, t *testing.T, name string, spec cachev1al
 		address, stop, err := reach(ctx, &pod, memcachedPort)
 		must(t, err)
 		t.Cleanup(stop)
-		memcached := load.NewMemcached(pod.Name, address)
-		c.nodes = append(c.nodes, &filledNode{pod: pod, memcached: memcached, tally: load.NewTally(memcached)})
+		c.nodes = append(c.nodes, &filledNode{pod: pod, memcached: clients.NewMemcached(pod.Name, address, clients.Access{})})
 	}
 	slices.SortFunc(c.nodes, func(a, b *filledNode) int { return strings.Compare(a.pod.Name, b.pod.Name) })
 	var filling sync.WaitGroup
 	for _, node := range c.nodes {
 		filling.Go(func() {
-			if err := node.memcached.Store(manyItems); err != nil {
+			if err := node.memcached.Store(manyItems, itemSize); err != nil {
 				t.Error(err)
 			}
 		})
@@ -67,15 +65,15 @@ func fillNewCache(ctx context.Context, t *testing.T, name string, spec cachev1al
 }
 
 // useCaches begins to write to and read from every node.
-func useCaches(t *testing.T, caches []*filledCache) *load.Load {
+func useCaches(t *testing.T, caches []*filledCache) *clients.Load {
 	t.Helper()
-	var servers []load.Server
+	var servers []clients.Server
 	for _, cache := range caches {
 		for _, node := range cache.nodes {
-			servers = append(servers, node.tally)
+			servers = append(servers, node.memcached)
 		}
 	}
-	traffic := load.Start(servers)
+	traffic := clients.StartLoad(servers)
 	t.Cleanup(func() { must(t, traffic.Stop()) })
 	return traffic
 }
@@ -84,7 +82,7 @@ func useCaches(t *testing.T, caches []*filledCache) *load.Load {
 func (c *filledCache) follow(ctx context.Context, t *testing.T) {
 	t.Helper()
 	var err error
-	c.pods, err = readiness.Start(ctx, suite.cluster.Client, ofCache(c.key)...)
+	c.pods, err = observe.WatchPods(ctx, suite.cluster.Client, ofCache(c.key)...)
 	must(t, err)
 }
 
@@ -95,7 +93,7 @@ func (c *filledCache) sum(t *testing.T) {
 	c.seen, err = c.pods.Stop()
 	must(t, err)
 	for _, node := range c.nodes {
-		node.missing, err = node.memcached.Missing(manyItems)
+		node.missing, err = node.memcached.Missing(manyItems, itemSize)
 		must(t, err)
 	}
 }
@@ -151,8 +149,8 @@ func (c *filledCache) keptPods(ctx context.Context, t *testing.T, restarts map[s
 func (c *filledCache) neverFailed(t *testing.T) {
 	t.Helper()
 	for _, node := range c.nodes {
-		if outcome := node.tally.Outcome(); outcome.Failed > 0 || outcome.Requests == 0 {
-			t.Errorf("%s: %d of %d requests failed, the first with: %v", node.pod.Name, outcome.Failed, outcome.Requests, outcome.Failure)
+		if outcome := node.memcached.Outcome(); len(outcome.Failed) > 0 || outcome.Requests == 0 {
+			t.Errorf("%s: %d of %d requests failed, the first with: %v", node.pod.Name, len(outcome.Failed), outcome.Requests, outcome.Failure)
 		}
 	}
 }
@@ -164,15 +162,15 @@ const longestRestart = 30 * time.Second
 func (c *filledCache) oneDownAtATime(t *testing.T) {
 	t.Helper()
 	if c.seen.Least < len(c.nodes)-1 {
-		t.Errorf("only %d of %d nodes were ready for a time, want all but one always: %+v", c.seen.Least, len(c.nodes), c.seen.Spans)
+		t.Errorf("only %d of %d nodes were ready for a time, want all but one always", c.seen.Least, len(c.nodes))
 	}
 	for i, node := range c.nodes {
-		outcome := node.tally.Outcome()
-		if outcome.Failed == 0 || outcome.Missed() > longestRestart {
-			t.Errorf("%s: %d of %d requests failed, for %s: want some, for less than %s", node.pod.Name, outcome.Failed, outcome.Requests, outcome.Missed(), longestRestart)
+		outcome := node.memcached.Outcome()
+		if len(outcome.Failed) == 0 || outcome.Missed() > longestRestart {
+			t.Errorf("%s: %d of %d requests failed, for %s: want some, for less than %s", node.pod.Name, len(outcome.Failed), outcome.Requests, outcome.Missed(), longestRestart)
 		}
 		for _, other := range c.nodes[i+1:] {
-			if outcome.Overlaps(other.tally.Outcome()) {
+			if outcome.Overlaps(other.memcached.Outcome()) {
 				t.Errorf("%s and %s did not answer at the same time", node.pod.Name, other.pod.Name)
 			}
 		}
@@ -205,9 +203,9 @@ func table(ctx context.Context, t *testing.T, caches []*filledCache) string {
 				continue
 			}
 			node := cache.nodes[i]
-			outcome := node.tally.Outcome()
+			outcome := node.memcached.Outcome()
 			fmt.Fprintf(lines, "%s\t%d of %d\t%d\t%d\t%.1f\t%v\n", pod.Name, manyItems-node.missing, manyItems,
-				outcome.Requests, outcome.Failed, outcome.Missed().Seconds(), containerRestarts(&pod))
+				outcome.Requests, len(outcome.Failed), outcome.Missed().Seconds(), containerRestarts(&pod))
 		}
 	}
 	if err := lines.Flush(); err != nil {

@@ -17,9 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/olm/e2e/readiness"
-	"github.com/example/memcached-operator/olm/e2e/report"
-	"github.com/example/memcached-operator/olm/e2e/route"
+	"github.com/example/memcached-operator/olm/e2e/observe"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
@@ -27,15 +26,17 @@ import (
 // Up to this release every cache ran this version of memcached. Later ones have another default.
 const lastWithFirstMemcached, firstMemcached = "0.2.0", "1.6.18"
 
-// Who has caches of v0.2.0 and upgrades keeps them as they are, although this version would make other pods: it says what
-// it would change, and changes it when it is told to, node by node, and only the cache that it was told of.
-func TestAnUpgradeBringsNewMemcachedOnlyWhenReleased(t *testing.T) {
-	ctx := fresh(t)
-	choose(ctx, t, walk.Choice{Version: lastWithFirstMemcached, Channel: "candidate"})
-	u := newUsers(t, lastWithFirstMemcached)
-	for _, step := range stepsFrom(t, lastWithFirstMemcached) {
-		u.upgrade(step)
-	}
+// walkToPendingChanges takes the route from a release whose caches ran another version of memcached. They stay as they are,
+// although this version would make other pods: each says what it would change, and changes it when it is told to, node by node,
+// and only the cache that it was told of.
+func walkToPendingChanges(t *testing.T, r upgrades.Route) []upgrades.Step {
+	u, steps := takeRoute(t, r)
+	t.Run("new memcached comes only when it is released", u.releaseMemcached)
+	return steps
+}
+
+func (u *users) releaseMemcached(t *testing.T) {
+	ctx := t.Context()
 	three, two := inDefault("example-memcached"), inDefault("memcached-sample")
 	waiting := map[types.NamespacedName]*cachev1alpha1.MemcachedPending{}
 	t.Run("each cache says what waits", func(t *testing.T) {
@@ -80,7 +81,7 @@ func TestAnUpgradeBringsNewMemcachedOnlyWhenReleased(t *testing.T) {
 			t.Errorf("pods by UID with their restarts were %v, and are %v", before, after)
 		}
 		for uid := range before {
-			if missing, err := u.caches[uid].Missing(itemsPerPod); err != nil || missing > 0 {
+			if missing, err := u.caches[uid].Missing(itemsPerPod, itemSize); err != nil || missing > 0 {
 				t.Errorf("%s lacks %d items: %v", u.caches[uid].Name(), missing, err)
 			}
 		}
@@ -95,29 +96,6 @@ func TestAnUpgradeBringsNewMemcachedOnlyWhenReleased(t *testing.T) {
 		waitVersion(ctx, t, two, 2, firstMemcached)
 		asBefore(t)
 	})
-}
-
-// stepsFrom are the upgrades that lead from a release to the version under test.
-func stepsFrom(t *testing.T, version string) []report.Step {
-	t.Helper()
-	upgrades, err := suite.stage.Graph(t.Context())
-	must(t, err)
-	routes, err := route.Routes(upgrades, []string{walk.CSVName(version)})
-	must(t, err)
-	for _, r := range routes {
-		if !slices.Contains(r.Channels, upgrades.DefaultChannel) {
-			continue
-		}
-		var steps []report.Step
-		for _, edge := range r.Steps {
-			steps = append(steps, report.Step{From: edge.From.Version.String(), To: edge.To.Version.String(), Kind: string(edge.Kind), Stage: stageOf(edge.To.Version.String())})
-		}
-		if n := len(steps); n > 0 && steps[n-1].To == suite.version {
-			return steps
-		}
-	}
-	t.Fatalf("the channel %s does not lead from %s to %s", upgrades.DefaultChannel, version, suite.version)
-	return nil
 }
 
 // waitPending waits until a cache is ready, and says of exactly these changes that they wait: fields with their classes, such
@@ -155,7 +133,7 @@ func releaseByCommand(ctx context.Context, t *testing.T, key types.NamespacedNam
 	t.Helper()
 	cache := waitPending(ctx, t, key, changes...)
 	before := podsByUID(t, key)
-	pods, err := readiness.Start(ctx, suite.cluster.Client, ofCache(key)...)
+	pods, err := observe.WatchPods(ctx, suite.cluster.Client, ofCache(key)...)
 	must(t, err)
 	start := time.Now()
 	command := releaseCommand.FindString(meta.FindStatusCondition(cache.Status.Conditions, cachev1alpha1.ConditionUpdatePending).Message)

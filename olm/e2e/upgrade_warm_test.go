@@ -12,13 +12,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/olm/e2e/fixture"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
 // otherMemcached is the default of the release that is made up: a version that finds the items of this version's default.
 const otherMemcached = "1.6.38"
+
+// otherSource is the name of the CatalogSource that has that release.
+const otherSource = "memcached-operator-other-memcached"
 
 // manyItems are stored in every node before the upgrade.
 const manyItems = 20_000
@@ -27,10 +30,10 @@ const manyItems = 20_000
 // get both, node by node, and keep every item. Others keep memcached and their items, and say what waits; those that can
 // have the agent without a loss get it.
 func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
-	ctx := fresh(t)
+	ctx := withoutOperator(t)
 	next := releaseWithOtherMemcached(ctx, t)
 	choose(ctx, t, walk.Choice{Version: suite.version, Channel: "candidate"})
-	must(t, suite.cluster.AddCatalog(ctx, nextSource, next.catalog))
+	must(t, suite.cluster.AddCatalog(ctx, otherSource, next.catalog))
 	warm := fillNewCache(ctx, t, "warm", cachev1alpha1.MemcachedSpec{Size: 3, Workload: cachev1alpha1.WorkloadStatefulSet, WarmRestart: true})
 	slots := fillNewCache(ctx, t, "slots", cachev1alpha1.MemcachedSpec{Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet})
 	plain := fillNewCache(ctx, t, "plain", cachev1alpha1.MemcachedSpec{Size: 2, Monitoring: &cachev1alpha1.MemcachedMonitoring{}})
@@ -38,7 +41,7 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	all := []*filledCache{warm, slots, plain}
 	traffic := useCaches(t, all)
 
-	must(t, suite.cluster.SetSource(ctx, nextSource))
+	must(t, suite.cluster.SetSource(ctx, otherSource))
 	for _, cache := range all {
 		cache.follow(ctx, t)
 	}
@@ -108,7 +111,7 @@ func releaseWithOtherMemcached(ctx context.Context, t *testing.T) next {
 		csv.Spec.RelatedImages = append(csv.Spec.RelatedImages, operatorsv1alpha1.RelatedImage{Name: memcached.RelatedName(), Image: image})
 	})
 	must(t, err)
-	catalog, err := suite.stage.Publish(ctx, "other-memcached", fixture.Head(bundle))
+	catalog, err := suite.stage.Publish(ctx, "other-memcached", upgrades.Head(bundle))
 	must(t, err)
 	return next{version: version, catalog: catalog}
 }

@@ -20,23 +20,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/olm/e2e/load"
-	"github.com/example/memcached-operator/olm/e2e/report"
-	"github.com/example/memcached-operator/olm/e2e/state"
+	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/e2e/observe"
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// itemsPerPod are stored in every cache pod before an upgrade, and looked for afterwards.
-const itemsPerPod = 100
+// itemsPerPod items of itemSize bytes are stored in every cache pod before an upgrade, and read afterwards.
+const itemsPerPod, itemSize = 100, 100
 
 // users are people who have resources of every kind that the operator looks after, and use
 // them all the time. Whatever happens to the operator must not concern them.
 type users struct {
 	t      *testing.T
 	kinds  []schema.GroupVersionKind // of all resources that they have
-	caches map[types.UID]*load.Memcached
-	load   *load.Load
-	before *state.State
+	caches map[types.UID]*clients.Memcached
+	load   *clients.Load
+	before *observe.State
 }
 
 // newUsers begin with the examples of the installed version and the cache of three pods of
@@ -84,15 +84,15 @@ func (u *users) use() {
 	}
 	var pods corev1.PodList
 	must(u.t, suite.cluster.Client.List(u.t.Context(), &pods, client.MatchingLabels{"app.kubernetes.io/managed-by": "memcached-operator"}))
-	u.caches = map[types.UID]*load.Memcached{}
-	var servers []load.Server
+	u.caches = map[types.UID]*clients.Memcached{}
+	var servers []clients.Server
 	for _, pod := range pods.Items {
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
 		if pod.Labels["app.kubernetes.io/name"] == "memcached" {
-			server := load.NewMemcached(pod.Name, u.address(pod, memcachedPort))
-			must(u.t, server.Store(itemsPerPod))
+			server := clients.NewMemcached(pod.Name, u.address(pod, memcachedPort), clients.Access{})
+			must(u.t, server.Store(itemsPerPod, itemSize))
 			u.caches[pod.UID] = server
 			servers = append(servers, server)
 			continue
@@ -101,7 +101,7 @@ func (u *users) use() {
 		if ports := pod.Spec.Containers[0].Ports; len(ports) > 0 {
 			port = int(ports[0].ContainerPort)
 		}
-		servers = append(servers, load.NewWeb(pod.Name, "http://"+u.address(pod, port)+"/"))
+		servers = append(servers, clients.NewWeb(pod.Name, "http://"+u.address(pod, port)+"/"))
 	}
 	servers = append(servers, u.services()...)
 	if len(u.caches) < 5 {
@@ -110,13 +110,13 @@ func (u *users) use() {
 	for _, server := range servers {
 		u.answers(server)
 	}
-	u.load = load.Start(servers)
+	u.load = clients.StartLoad(servers)
 	u.remember()
 }
 
 // answers waits for the first answer of a server: the network learns of a new Service a
 // moment after its pods are ready. From then on every request counts.
-func (u *users) answers(server load.Server) {
+func (u *users) answers(server clients.Server) {
 	u.t.Helper()
 	must(u.t, walk.Within(u.t.Context(), 30*time.Second, server.Name()+" to answer", func(ctx context.Context) error {
 		var failed error
@@ -127,15 +127,15 @@ func (u *users) answers(server load.Server) {
 
 // services are what users of applications ask: the Services in front of the pods. Only the
 // local cluster's can be reached from this machine.
-func (u *users) services() []load.Server {
+func (u *users) services() []clients.Server {
 	u.t.Helper()
 	var services corev1.ServiceList
 	must(u.t, suite.cluster.Client.List(u.t.Context(), &services, client.MatchingLabels{"app.kubernetes.io/managed-by": "memcached-operator"}))
-	var servers []load.Server
+	var servers []clients.Server
 	for _, service := range services.Items {
 		if address := service.Spec.ClusterIP; suite.local && address != corev1.ClusterIPNone {
 			port := strconv.Itoa(int(service.Spec.Ports[0].Port))
-			servers = append(servers, load.NewWeb("service "+service.Name, "http://"+net.JoinHostPort(address, port)+"/"))
+			servers = append(servers, clients.NewWeb("service "+service.Name, "http://"+net.JoinHostPort(address, port)+"/"))
 		}
 	}
 	return servers
@@ -145,24 +145,24 @@ func (u *users) services() []load.Server {
 func (u *users) remember() {
 	u.t.Helper()
 	var err error
-	u.before, err = state.Take(u.t.Context(), suite.cluster.Client, u.kinds)
+	u.before, err = observe.Take(u.t.Context(), suite.cluster.Client, u.kinds)
 	must(u.t, err)
 	u.load.Counts()
 }
 
 // notice is what users have noticed since remember, the time of the upgrade left out.
-func (u *users) notice() report.Step {
+func (u *users) notice() upgrades.Step {
 	u.t.Helper()
 	ctx := u.t.Context()
-	step := report.Step{Items: len(u.caches) * itemsPerPod, Pods: len(u.before.Pods), Resources: len(u.before.Resources)}
+	step := upgrades.Step{Items: len(u.caches) * itemsPerPod, Pods: len(u.before.Pods), Resources: len(u.before.Resources)}
 	for _, server := range u.caches {
-		missing, err := server.Missing(itemsPerPod)
+		missing, err := server.Missing(itemsPerPod, itemSize)
 		if err != nil {
 			u.t.Logf("items are lost: %v", err)
 		}
 		step.Lost += missing
 	}
-	after, err := state.Take(ctx, suite.cluster.Client, u.kinds)
+	after, err := observe.Take(ctx, suite.cluster.Client, u.kinds)
 	must(u.t, err)
 	changes := u.before.Compare(after)
 	step.Recreated, step.Restarted, step.Changed, step.Templates = changes.Recreated(), changes.Restarts, len(changes.Resources), len(changes.Templates)

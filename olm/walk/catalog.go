@@ -9,11 +9,13 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// AddCatalog makes another CatalogSource beside the one of the manifests, and like it but for its name and image.
+// AddCatalog makes another CatalogSource beside the one of the manifests, and like it but for its name and image. It is no
+// error if it is there.
 func (c *Cluster) AddCatalog(ctx context.Context, name, image string) error {
 	var source operatorsv1alpha1.CatalogSource
 	if err := c.Client.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: Package}, &source); err != nil {
@@ -21,7 +23,11 @@ func (c *Cluster) AddCatalog(ctx context.Context, name, image string) error {
 	}
 	other := &operatorsv1alpha1.CatalogSource{Spec: source.Spec}
 	other.Namespace, other.Name, other.Spec.Image = Namespace, name, image
-	if err := c.Client.Create(ctx, other); err != nil {
+	err := c.Client.Create(ctx, other)
+	if apierrors.IsAlreadyExists(err) {
+		err = c.patch(ctx, &operatorsv1alpha1.CatalogSource{}, name, fmt.Sprintf(`{"spec":{"image":%q}}`, image))
+	}
+	if err != nil {
 		return fmt.Errorf("create the CatalogSource %s: %w", name, err)
 	}
 	return nil

@@ -30,6 +30,8 @@ type Cluster struct {
 	Config *rest.Config
 	// KubectlPath is the kubectl that Kubectl runs.
 	KubectlPath string
+	// Say, unless nil, is told when OLM had to be made to look again.
+	Say func(format string, args ...any)
 }
 
 // Connect opens the cluster of KUBECONFIG (or ~/.kube/config), and fails when its API

@@ -197,11 +197,13 @@ func (c *Cluster) Uninstall(ctx context.Context, folder string) error {
 		{"subscriptions.operators.coreos.com", "--all", "-n", Namespace},
 		{"clusterserviceversions", "--all", "-n", Namespace, "--timeout=60s"},
 		{"-f", folder, "--timeout=120s"},
-		{"crd", ApplicationCRD, MemcachedCRD, "--timeout=60s"},
 	} {
 		if err := c.Delete(ctx, args...); err != nil {
 			return err
 		}
+	}
+	if err := c.DeleteDefinitions(ctx); err != nil {
+		return err
 	}
 	if err := c.DeleteLeftovers(ctx); err != nil {
 		return err
@@ -229,6 +231,11 @@ func (c *Cluster) DeleteResources(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// DeleteDefinitions deletes the CRDs of the operator.
+func (c *Cluster) DeleteDefinitions(ctx context.Context) error {
+	return c.Delete(ctx, "crd", ApplicationCRD, MemcachedCRD, "--timeout=60s")
 }
 
 // DeleteLeftovers deletes the Leftovers.

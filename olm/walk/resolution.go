@@ -33,6 +33,9 @@ func (c *Cluster) lookAgain(ctx context.Context) error {
 	if !outdated(sub.Status, names) {
 		return nil
 	}
+	if c.Say != nil {
+		c.Say("OLM rests on what it found while both versions were there, and is made to look again")
+	}
 	return c.patch(ctx, &operatorsv1alpha1.Subscription{}, Package,
 		fmt.Sprintf(`{"metadata":{"annotations":{"example.com/looked-at":%q}}}`, time.Now().Format(time.RFC3339)))
 }

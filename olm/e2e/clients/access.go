@@ -14,7 +14,7 @@ const Port = "11211"
 
 // Access is what an application has to know to use a cache.
 type Access struct {
-	// Network finds hosts.
+	// Network finds hosts; nil where every host is an address.
 	Network *Network
 
 	// TLS is used to connect, nil for plain text. The server's certificate has to be for the host that is connected to.

@@ -17,8 +17,10 @@ import (
 type cache struct {
 	secret string
 
-	mutex sync.Mutex
-	items map[string]string
+	listener net.Listener
+	mutex    sync.Mutex
+	items    map[string]string
+	open     []net.Conn
 }
 
 // serve answers connections on a loopback address until the test ends. With a configuration, it speaks TLS.
@@ -36,13 +38,17 @@ func (c *cache) serve(t *testing.T, config *tls.Config) (host, port string) {
 	if config != nil {
 		listener = tls.NewListener(listener, config)
 	}
-	t.Cleanup(func() { _ = listener.Close() })
+	c.listener = listener
+	t.Cleanup(c.end)
 	go func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
+			c.mutex.Lock()
+			c.open = append(c.open, conn)
+			c.mutex.Unlock()
 			go c.answer(conn)
 		}
 	}()
@@ -92,6 +98,38 @@ func (c *cache) get(key string) (string, bool) {
 	defer c.mutex.Unlock()
 	value, found := c.items[key]
 	return value, found
+}
+
+func (c *cache) lose(keys ...string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, key := range keys {
+		delete(c.items, key)
+	}
+}
+
+// disconnect ends the connections that are open, and goes on listening.
+func (c *cache) disconnect() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, conn := range c.open {
+		_ = conn.Close()
+	}
+	c.open = nil
+}
+
+// end ends the listener and its connections, as the end of a container does.
+func (c *cache) end() {
+	_ = c.listener.Close()
+	c.disconnect()
+}
+
+// server starts a cache, and returns it with a client of it.
+func server(t *testing.T, name string) (*cache, *Memcached) {
+	t.Helper()
+	c := &cache{}
+	host, port := c.serve(t, nil)
+	return c, NewMemcached(name, net.JoinHostPort(host, port), Access{})
 }
 
 func network(t *testing.T) *Network {
@@ -236,14 +274,14 @@ func TestKeysAreSpread(t *testing.T) {
 	}
 }
 
-// What an item of a slot holds is found in no other item, nor in another slot.
+// What an item of a server holds is found in no other item, nor in another server.
 func TestItemsDiffer(t *testing.T) {
-	slot := NewSlot("a", Access{})
-	other := NewSlot("b", Access{})
-	if string(slot.value(1, 20)) == string(slot.value(2, 20)) || string(slot.value(1, 20)) == string(other.value(1, 20)) {
+	one := NewMemcached("a", "a", Access{})
+	other := NewMemcached("b", "b", Access{})
+	if string(one.value(1, 20)) == string(one.value(2, 20)) || string(one.value(1, 20)) == string(other.value(1, 20)) {
 		t.Error("items are alike")
 	}
-	if n := len(slot.value(1, 20)); n != 20 {
+	if n := len(one.value(1, 20)); n != 20 {
 		t.Errorf("an item has %d bytes, want 20", n)
 	}
 }

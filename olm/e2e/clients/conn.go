@@ -60,10 +60,10 @@ func (c *Conn) Stats(topic string) (map[string]string, error) {
 	return stats, err
 }
 
-// Name implements load.Server.
+// Name implements Server.
 func (c *Conn) Name() string { return "the open connection to " + c.RemoteAddr().String() }
 
-// Ask implements load.Server: it stores an item and reads it. Others that are asked meanwhile have items of their own.
+// Ask implements Server: it stores an item and reads it. Others that are asked meanwhile have items of their own.
 func (c *Conn) Ask(_ context.Context, done func(error)) { done(c.storeAndRead(time.Now().String())) }
 
 func (c *Conn) storeAndRead(value string) error {

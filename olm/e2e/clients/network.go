@@ -47,6 +47,9 @@ func (n *Network) Lookup(ctx context.Context, host string) (string, error) {
 	if net.ParseIP(host) != nil {
 		return host, nil
 	}
+	if n == nil {
+		return "", fmt.Errorf("look up %s: there is no network to look it up in", host)
+	}
 	var failed []error
 	for _, domain := range n.search {
 		addresses, err := n.resolver.LookupHost(ctx, host+"."+domain+".")

@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/example/memcached-operator/olm/e2e/load"
+	"github.com/example/memcached-operator/olm/e2e/clients"
 )
 
 // visitors is how many ask for the page at the same time.
@@ -16,11 +16,11 @@ const visitors = 4
 // visit asks for the page at url all the time until ctx ends. GET /counts says what has come of the requests since it
 // was last asked.
 func visit(ctx context.Context, listener net.Listener, url string) error {
-	var all []load.Server
+	var all []clients.Server
 	for i := range visitors {
-		all = append(all, load.NewWeb(fmt.Sprintf("visitor %d", i+1), url))
+		all = append(all, clients.NewWeb(fmt.Sprintf("visitor %d", i+1), url))
 	}
-	visiting := load.Start(all)
+	visiting := clients.StartLoad(all)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) { write(w, visiting.Counts()) })
 	return errors.Join(serve(ctx, listener, mux), visiting.Stop())

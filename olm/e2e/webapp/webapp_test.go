@@ -17,7 +17,7 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/example/memcached-operator/olm/e2e/load"
+	"github.com/example/memcached-operator/olm/e2e/clients"
 )
 
 // memory is a store in this process. late makes somebody else's item appear between a miss and what follows it.
@@ -199,7 +199,7 @@ func TestAVisitorCountsEveryRequestAndTheFailedOnes(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- visit(ctx, listener, page.URL) }()
-	var counts load.Counts
+	var counts clients.Counts
 	for deadline := time.Now().Add(10 * time.Second); counts.Requests == 0; {
 		response, err := http.Get("http://" + listener.Addr().String() + "/counts")
 		if err != nil {

@@ -1,0 +1,71 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"github.com/example/memcached-operator/hack/oci"
+)
+
+const (
+	// source is the program, relative to the root of the checkout.
+	source = "./olm/e2e/webapp"
+	// program is where it is in the image.
+	program = "/webapp"
+	// user is a number, because Kubernetes cannot tell whether a named user is root.
+	user = "65532:65532"
+	port = "8080/tcp"
+)
+
+// PushWebapp builds the image of the web application from the checkout at root, pushes it under a reference by tag, and returns the reference by
+// digest.
+func PushWebapp(ctx context.Context, root, reference string) (string, error) {
+	image, err := webapp(ctx, root)
+	if err != nil {
+		return "", err
+	}
+	return oci.Push(ctx, reference, image)
+}
+
+// webapp compiles the program of the checkout at root and returns its image. The same source gives the same digest.
+func webapp(ctx context.Context, root string) (v1.Image, error) {
+	dir, err := os.MkdirTemp("", "memcached-operator-webapp-")
+	if err != nil {
+		return nil, fmt.Errorf("make room for the web application: %w", err)
+	}
+	defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
+	binary := filepath.Join(dir, "webapp")
+	if err := oci.Compile(ctx, root, source, binary, "test"); err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(binary)
+	if err != nil {
+		return nil, fmt.Errorf("read the compiled web application: %w", err)
+	}
+	return assemble(content)
+}
+
+// assemble makes an image of one executable.
+func assemble(content []byte) (v1.Image, error) {
+	image, err := WithFile(empty.Image, program, 0o755, content)
+	if err != nil {
+		return nil, err
+	}
+	file, err := image.ConfigFile()
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	file = file.DeepCopy()
+	file.OS, file.Architecture = "linux", "amd64" // What oci.Compile compiles for.
+	file.Config = v1.Config{User: user, Entrypoint: []string{program}, ExposedPorts: map[string]struct{}{port: {}}}
+	if image, err = mutate.ConfigFile(image, file); err != nil {
+		return nil, fmt.Errorf("set the configuration: %w", err)
+	}
+	return oci.Canonical(image)
+}

@@ -1,0 +1,183 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/example/memcached-operator/olm/e2e/upgrades"
+	"github.com/example/memcached-operator/olm/walk"
+)
+
+// What the version that an upgrade leads to is, in the report.
+const (
+	isReleased = "released"
+	isUnderway = "under development"
+	isMadeUp   = "made up"
+)
+
+// Every upgrade that the catalog offers, from every release to the head of every channel,
+// goes unnoticed by those who use caches and applications: nothing fails, nothing is lost,
+// nothing is recreated. So does the one from the version under development to a release that
+// is made up to come after it: its way out is known before it ships. Some routes have more to show on their way or at their end.
+func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
+	offered, err := suite.stage.Graph(t.Context())
+	must(t, err)
+	var released []string
+	for _, version := range suite.stage.Versions {
+		if version.Released {
+			released = append(released, walk.CSVName(version.Version))
+		}
+	}
+	routes, err := upgrades.Routes(offered, released)
+	must(t, err)
+	if len(routes) == 0 {
+		t.Skip("nothing is released yet, so there is nothing to upgrade from")
+	}
+	newest, _ := upgradeToTest(t)
+	matrix := upgrades.Matrix{OLM: olmVersion, Kubernetes: kubernetesVersion(t)}
+	for _, r := range routes {
+		if r.Stays() && len(routes) > 1 {
+			continue // Its only step is the last of another route.
+		}
+		t.Run(strings.ReplaceAll(r.String(), " ", ""), func(t *testing.T) {
+			walkRoute := walkToNext
+			switch r.Start.Version.String() {
+			case lastWithFirstMemcached:
+				walkRoute = walkToPendingChanges
+			case newest:
+				walkRoute = walkFromDeprecated
+			}
+			matrix.Walks = append(matrix.Walks, upgrades.Walk{Channels: r.Channels, Steps: walkRoute(t, r)})
+		})
+	}
+	writeReport(t, matrix)
+}
+
+// nextSource is the name of the CatalogSource that has one release more. It is beside the one
+// of the manifests, whose catalog so stays what was staged.
+const nextSource = "memcached-operator-next"
+
+// next is a release that is made up to come after the newest one.
+type next struct{ version, catalog string }
+
+// nextRelease publishes that release in a catalog of this name, with further changes.
+func nextRelease(t *testing.T, name string, changes ...upgrades.Change) next {
+	t.Helper()
+	version, err := suite.stage.After(1)
+	must(t, err)
+	bundle, err := suite.stage.Release(t.Context(), version, nil)
+	must(t, err)
+	catalog, err := suite.stage.Publish(t.Context(), name, append(changes, upgrades.Head(bundle))...)
+	must(t, err)
+	return next{version: version, catalog: catalog}
+}
+
+// step is the upgrade to this release, to be measured.
+func (n next) step(from string) upgrades.Step {
+	return upgrades.Step{From: from, To: n.version, Kind: "replaces", Stage: isMadeUp}
+}
+
+// takeRoute installs the first release of the route, lets people use it, and takes every step.
+func takeRoute(t *testing.T, r upgrades.Route) (*users, []upgrades.Step) {
+	t.Helper()
+	ctx := withoutOperator(t)
+	choose(ctx, t, walk.Choice{Version: r.Start.Version.String(), Channel: r.Install})
+	u := newUsers(t, r.Start.Version.String())
+	if r.Install != r.Channels[0] {
+		must(t, suite.cluster.SetChannel(ctx, r.Channels[0]))
+	}
+	var steps []upgrades.Step
+	for _, edge := range r.Steps {
+		steps = append(steps, u.upgrade(stepOf(edge)))
+	}
+	return u, steps
+}
+
+// stepOf is the upgrade along an edge, to be measured.
+func stepOf(edge upgrades.Edge) upgrades.Step {
+	to := edge.To.Version.String()
+	return upgrades.Step{From: edge.From.Version.String(), To: to, Kind: string(edge.Kind), Stage: stageOf(to)}
+}
+
+// walkToNext takes the route; then users follow a catalog that has a release more.
+func walkToNext(t *testing.T, r upgrades.Route) []upgrades.Step {
+	u, steps := takeRoute(t, r)
+	next := nextRelease(t, "next")
+	must(t, suite.cluster.AddCatalog(t.Context(), nextSource, next.catalog))
+	must(t, suite.cluster.SetSource(t.Context(), nextSource))
+	return append(steps, u.upgrade(next.step(suite.version)))
+}
+
+func stageOf(version string) string {
+	if staged := suite.stage.Find(version); staged != nil && staged.Released {
+		return isReleased
+	}
+	return isUnderway
+}
+
+// upgrade approves one step, measures it, and fails the test if it was noticed. Then users
+// try what the new version brings.
+func (u *users) upgrade(step upgrades.Step) upgrades.Step {
+	u.t.Helper()
+	return u.upgradeUntil(step, suite.cluster.WaitOnly)
+}
+
+// upgradeUntil does so with another wait for the end of the upgrade.
+func (u *users) upgradeUntil(step upgrades.Step, installed func(context.Context, string, time.Duration) error) upgrades.Step {
+	u.t.Helper()
+	ctx := u.t.Context()
+	plan, err := suite.cluster.WaitPlan(ctx, step.To, 3*time.Minute)
+	must(u.t, err)
+	u.remember()
+	start := time.Now()
+	must(u.t, suite.cluster.Approve(ctx, plan))
+	must(u.t, installed(ctx, step.To, 5*time.Minute))
+	took := time.Since(start)
+	u.lookedAfter(step.To)
+	measured := u.notice()
+	measured.From, measured.To, measured.Kind, measured.Stage, measured.Took = step.From, step.To, step.Kind, step.Stage, took
+	if !measured.Harmless() {
+		u.t.Errorf("the upgrade was noticed: %+v", measured)
+	}
+	u.offer(step.To)
+	return measured
+}
+
+// choose installs a release of one's choice and waits until it runs.
+func choose(ctx context.Context, t *testing.T, choice walk.Choice) {
+	t.Helper()
+	must(t, suite.cluster.Choose(ctx, suite.manifests, choice))
+	approve(ctx, t, choice.Version)
+	must(t, suite.cluster.WaitOnly(ctx, choice.Version, 5*time.Minute))
+}
+
+// approve lets OLM install a version as soon as it asks.
+func approve(ctx context.Context, t *testing.T, version string) {
+	t.Helper()
+	plan, err := suite.cluster.WaitPlan(ctx, version, 3*time.Minute)
+	must(t, err)
+	must(t, suite.cluster.Approve(ctx, plan))
+}
+
+// writeReport prints the table, and writes it with its picture into the directory that
+// E2E_REPORT names.
+func writeReport(t *testing.T, matrix upgrades.Matrix) {
+	t.Helper()
+	page := upgrades.Markdown(matrix, "upgrades.svg")
+	t.Logf("\n%s", page)
+	dir := os.Getenv("E2E_REPORT")
+	if dir == "" {
+		return
+	}
+	must(t, os.MkdirAll(dir, 0o755))
+	for name, content := range map[string][]byte{"upgrades.md": page, "upgrades.svg": upgrades.Picture(matrix)} {
+		must(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
+	}
+	t.Logf("written to %s", dir)
+}

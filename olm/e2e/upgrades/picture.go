@@ -1,0 +1,101 @@
+package upgrades
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"strings"
+	"time"
+)
+
+// Measures of the picture, in pixels.
+const (
+	margin   = 24
+	heading  = 64
+	lane     = 132
+	boxWide  = 120
+	boxHigh  = 44
+	arrow    = 280
+	textSize = 12
+)
+
+// Colours with enough contrast on white, told apart by the words as well.
+const (
+	good  = "#1a7f37"
+	bad   = "#cf222e"
+	plain = "#24292f"
+	faint = "#57606a"
+)
+
+// Picture draws each walk as a line of versions, with what each upgrade was measured to do at its arrow.
+func Picture(m Matrix) []byte {
+	longest := 1
+	for _, walk := range m.Walks {
+		longest = max(longest, len(walk.Steps))
+	}
+	d := drawing{wide: max(2*margin+(longest+1)*boxWide+longest*arrow, 560), high: heading + len(m.Walks)*lane + margin}
+	d.begin(summary(m))
+	d.text(margin, margin+10, 16, plain, "start", summary(m))
+	d.text(margin, margin+30, textSize, faint, "start", fmt.Sprintf("Kubernetes %s, OLM %s. Clients write and read all the time; a cache's items live in memory only.", m.Kubernetes, m.OLM))
+	for i, walk := range m.Walks {
+		d.walk(heading+i*lane, walk)
+	}
+	d.out.WriteString("</svg>\n")
+	return d.out.Bytes()
+}
+
+type drawing struct {
+	wide, high int
+	out        bytes.Buffer
+}
+
+func (d *drawing) begin(title string) {
+	fmt.Fprintf(&d.out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="Helvetica, Arial, sans-serif">`+"\n", d.wide, d.high, d.wide, d.high)
+	fmt.Fprintf(&d.out, "<title>%s</title>\n", html.EscapeString(title))
+	fmt.Fprintf(&d.out, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", d.wide, d.high)
+}
+
+func (d *drawing) walk(top int, walk Walk) {
+	d.text(margin, top+22, textSize, faint, "start", "channel "+strings.Join(walk.Channels, ", "))
+	middle := top + 74
+	x := margin
+	for i, s := range walk.Steps {
+		if i == 0 {
+			d.box(x, middle, s.From, "installed", plain)
+		}
+		d.step(x+boxWide, middle, s)
+		x += boxWide + arrow
+		d.box(x, middle, s.To, s.Stage, colour(s))
+	}
+}
+
+func (d *drawing) box(x, middle int, version, what, colour string) {
+	fmt.Fprintf(&d.out, `<rect x="%d" y="%d" width="%d" height="%d" rx="8" fill="#f6f8fa" stroke="%s" stroke-width="1.5"/>`+"\n", x, middle-boxHigh/2, boxWide, boxHigh, colour)
+	d.text(x+boxWide/2, middle-2, 15, plain, "middle", version)
+	d.text(x+boxWide/2, middle+14, 10, faint, "middle", what)
+}
+
+func (d *drawing) step(x, middle int, s Step) {
+	end := x + arrow
+	fmt.Fprintf(&d.out, `<path d="M%d %dH%d" stroke="%s" stroke-width="2" fill="none"/>`+"\n", x+4, middle, end-10, colour(s))
+	fmt.Fprintf(&d.out, `<path d="M%d %dl-9 -5v10z" fill="%s"/>`+"\n", end-3, middle, colour(s))
+	centre := x + arrow/2
+	d.text(centre, middle-24, textSize, colour(s), "middle", fmt.Sprintf("%s: %s, %.0f s", verdictWord(s), s.Kind, s.Took.Seconds()))
+	d.text(centre, middle-8, 11, plain, "middle", fmt.Sprintf("%d of %d requests failed, slowest %s", s.Failed, s.Requests, s.Slowest.Round(time.Millisecond)))
+	d.text(centre, middle+17, 11, plain, "middle", fmt.Sprintf("%d of %d items lost, %d restarts", s.Lost, s.Items, s.Restarted))
+	d.text(centre, middle+32, 11, plain, "middle", fmt.Sprintf("%d of %d pods recreated, %d templates changed", s.Recreated, s.Pods, s.Templates))
+	d.text(centre, middle+47, 11, plain, "middle", fmt.Sprintf("%d of %d resources changed", s.Changed, s.Resources))
+}
+
+func verdictWord(s Step) string { return strings.Trim(verdict(s), "*") }
+
+func colour(s Step) string {
+	if s.Harmless() {
+		return good
+	}
+	return bad
+}
+
+func (d *drawing) text(x, y, size int, colour, anchor, words string) {
+	fmt.Fprintf(&d.out, `<text x="%d" y="%d" font-size="%d" fill="%s" text-anchor="%s">%s</text>`+"\n", x, y, size, colour, anchor, html.EscapeString(words))
+}
