@@ -24,11 +24,11 @@ import (
 
 func TestObjectsAppearWhenTheirKindsDo(t *testing.T) {
 	kinds(t, false)
-	s := newStory(t)
+	s := newSuite(t)
 	s.grant()
 	s.start()
 	s.awaitLooks("GET", "/apis/monitoring.coreos.com/v1")
-	if writes := s.requests.Count("PATCH", ""); writes > 0 {
+	if writes := s.operator.Traffic.Count("PATCH", ""); writes > 0 {
 		t.Errorf("%d writes although the cluster knows none of the kinds", writes)
 	}
 	kinds(t, true)
@@ -52,7 +52,7 @@ func TestObjectsAppearWhenTheirKindsDo(t *testing.T) {
 
 func TestWhatSomebodyChangesIsPutBackAndWhatTheyAddStays(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newSuite(t)
 	s.grant()
 	s.start()
 	all := s.awaitAll()
@@ -68,7 +68,7 @@ func TestWhatSomebodyChangesIsPutBackAndWhatTheyAddStays(t *testing.T) {
 	if err := cluster.Client.Delete(t.Context(), monitor); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Await(t, "all is as before, but for what is additional", func(ctx context.Context) error {
+	testkit.Await(t, "all is as before, but for what is additional", func(ctx context.Context) error {
 		found, err := s.get(ctx, rule)
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func TestWhatSomebodyChangesIsPutBackAndWhatTheyAddStays(t *testing.T) {
 
 func TestNothingIsWrittenWhileNothingDiffers(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newSuite(t)
 	s.grant()
 	s.start()
 	before := s.awaitAll()
@@ -107,7 +107,7 @@ func TestNothingIsWrittenWhileNothingDiffers(t *testing.T) {
 
 func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newSuite(t)
 	s.grant()
 	foreign := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "memcached-operator-dashboard"},
@@ -132,7 +132,7 @@ func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 	if err := cluster.Client.Delete(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Await(t, "the name is used now that it is free", func(ctx context.Context) error {
+	testkit.Await(t, "the name is used now that it is free", func(ctx context.Context) error {
 		object, err := s.get(ctx, s.wanted()[2])
 		if err == nil && object.GetLabels()[owned.LabelManagedBy] != owned.Manager {
 			err = fmt.Errorf("labels are %v", object.GetLabels())
@@ -143,7 +143,7 @@ func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 
 func TestAFailureIsLoggedOnceAndTriedAgain(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newSuite(t)
 	s.start()
 	s.awaitLooks("GET", "/prometheusrules/")
 	if told := s.log.Lines("Monitoring lacks", "PrometheusRule", "forbidden"); len(told) != 1 {
@@ -151,7 +151,7 @@ func TestAFailureIsLoggedOnceAndTriedAgain(t *testing.T) {
 	}
 	s.grant()
 	s.awaitAll()
-	cluster.Await(t, "the log says that it is there", func(context.Context) error {
+	testkit.Await(t, "the log says that it is there", func(context.Context) error {
 		if told := s.log.Lines("after all", "PrometheusRule"); len(told) != 1 {
 			return fmt.Errorf("it says %q", told)
 		}
@@ -161,7 +161,7 @@ func TestAFailureIsLoggedOnceAndTriedAgain(t *testing.T) {
 
 func TestKindsThatGoAreNoFailure(t *testing.T) {
 	kinds(t, true)
-	s := newStory(t)
+	s := newSuite(t)
 	s.grant()
 	s.start()
 	s.awaitAll()
@@ -203,7 +203,7 @@ func TestTheAPIServerAddsNothingToTheServiceMonitorOfACache(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := wanted.DeepCopy()
-	cluster.Await(t, "the ServiceMonitor is applied", func(ctx context.Context) error {
+	testkit.Await(t, "the ServiceMonitor is applied", func(ctx context.Context) error {
 		err := cluster.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(found), client.FieldOwner(owned.Manager))
 		if apierrors.IsNotFound(err) {
 			return err // The kind is new.

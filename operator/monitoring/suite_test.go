@@ -30,14 +30,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-// brisk looks often, so that tests do not take minutes.
-var brisk = timing{look: 50 * time.Millisecond, retry: 50 * time.Millisecond, attempt: cluster.Patience}
+// fast looks often, so that tests do not take minutes.
+var fast = timing{look: 50 * time.Millisecond, retry: 50 * time.Millisecond, attempt: testkit.Patience}
 
 // kinds makes the API server know the kinds of monitoring systems, or forget them. They are the same for all tests, which is
 // why none runs in parallel, and each says what it needs.
 func kinds(t *testing.T, wanted bool) {
 	t.Helper()
-	options := envtest.CRDInstallOptions{Paths: []string{"testdata/crds.yaml"}, ErrorIfPathMissing: true, MaxTime: cluster.Patience}
+	options := envtest.CRDInstallOptions{Paths: []string{"testdata/crds.yaml"}, ErrorIfPathMissing: true, MaxTime: testkit.Patience}
 	if wanted {
 		if _, err := envtest.InstallCRDs(cluster.Config, options); err != nil {
 			t.Fatalf("install the kinds: %v", err)
@@ -47,7 +47,7 @@ func kinds(t *testing.T, wanted bool) {
 	if err := envtest.UninstallCRDs(cluster.Config, options); err != nil {
 		t.Fatalf("remove the kinds: %v", err)
 	}
-	cluster.Await(t, "the kinds are gone", func(ctx context.Context) error {
+	testkit.Await(t, "the kinds are gone", func(ctx context.Context) error {
 		for _, kind := range []schema.GroupVersionKind{
 			manifest.PrometheusRuleKind, manifest.ServiceMonitorKind, manifest.GrafanaDashboardKind,
 		} {
@@ -62,24 +62,24 @@ func kinds(t *testing.T, wanted bool) {
 	})
 }
 
-// story is a namespace, and an operator that runs in it with no more permissions than it is given.
-type story struct {
+// suite is a namespace, and an operator that runs in it with no more permissions than it is given.
+type suite struct {
 	*testing.T
 	namespace string
 	log       *testkit.Log
-	requests  cluster.Traffic
+	operator  *cluster.Operator
 }
 
-func newStory(t *testing.T) *story {
+func newSuite(t *testing.T) *suite {
 	t.Helper()
-	return &story{T: t, namespace: cluster.Namespace(t), log: testkit.NewLog(t)}
+	return &suite{T: t, namespace: cluster.Namespace(t), log: testkit.NewLog(t)}
 }
 
 // account is the operator's own.
-func (s *story) account() string { return "system:serviceaccount:" + s.namespace + ":operator" }
+func (s *suite) account() string { return "system:serviceaccount:" + s.namespace + ":operator" }
 
 // grant permits what the markers of doc.go ask for.
-func (s *story) grant() {
+func (s *suite) grant() {
 	s.Helper()
 	object := metav1.ObjectMeta{Namespace: s.namespace, Name: "operator"}
 	verbs := []string{"get", "create", "patch"}
@@ -102,39 +102,28 @@ func (s *story) grant() {
 }
 
 // start starts the operator until the end of the test.
-func (s *story) start() {
+func (s *suite) start() {
 	s.Helper()
-	config := rest.CopyConfig(cluster.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: s.account(), Groups: []string{"system:authenticated"}}
-	config.Wrap(s.requests.Wrap)
-	mgr, err := manager.New(config, manager.Options{
-		Scheme: cluster.Scheme, Metrics: server.Options{BindAddress: "0"},
-		Logger: logr.FromSlogHandler(slog.NewJSONHandler(s.log, nil)),
-	})
-	if err != nil {
-		s.Fatalf("create the manager: %v", err)
-	}
-	if err := (&Installer{Namespace: s.namespace, Clock: clock.RealClock{}, timing: brisk}).SetUp(mgr); err != nil {
-		s.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	s.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			s.Errorf("run the manager: %v", err)
+	s.operator = cluster.StartOperator(s.T, func(config *rest.Config) (manager.Manager, error) {
+		config.Impersonate = rest.ImpersonationConfig{UserName: s.account(), Groups: []string{"system:authenticated"}}
+		mgr, err := manager.New(config, manager.Options{
+			Scheme: cluster.Scheme, Metrics: server.Options{BindAddress: "0"},
+			Logger: logr.FromSlogHandler(slog.NewJSONHandler(s.log, nil)),
+		})
+		if err != nil {
+			return nil, err
 		}
+		return mgr, (&Installer{Namespace: s.namespace, Clock: clock.RealClock{}, timing: fast}).SetUp(mgr)
 	})
 }
 
 // awaitLooks waits until the operator has asked the API server for something a few times more.
-func (s *story) awaitLooks(method, part string) {
+func (s *suite) awaitLooks(method, part string) {
 	s.Helper()
 	const more = 3
-	before := s.requests.Count(method, part)
-	cluster.Await(s.T, fmt.Sprintf("%d more requests %s ...%s...", more, method, part), func(context.Context) error {
-		if now := s.requests.Count(method, part); now < before+more {
+	before := s.operator.Traffic.Count(method, part)
+	testkit.Await(s.T, fmt.Sprintf("%d more requests %s ...%s...", more, method, part), func(context.Context) error {
+		if now := s.operator.Traffic.Count(method, part); now < before+more {
 			return fmt.Errorf("%d so far", now-before)
 		}
 		return nil
@@ -142,7 +131,7 @@ func (s *story) awaitLooks(method, part string) {
 }
 
 // wanted returns the objects that are to be there.
-func (s *story) wanted() []*unstructured.Unstructured {
+func (s *suite) wanted() []*unstructured.Unstructured {
 	s.Helper()
 	all, err := manifest.Operator(s.namespace)
 	if err != nil {
@@ -160,17 +149,17 @@ func (s *story) wanted() []*unstructured.Unstructured {
 }
 
 // get reads an object of the same kind and name.
-func (s *story) get(ctx context.Context, like *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (s *suite) get(ctx context.Context, like *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	found := &unstructured.Unstructured{}
 	found.SetGroupVersionKind(like.GroupVersionKind())
 	return found, cluster.Client.Get(ctx, client.ObjectKeyFromObject(like), found)
 }
 
 // awaitAll waits until every object is there, and returns them.
-func (s *story) awaitAll() []*unstructured.Unstructured {
+func (s *suite) awaitAll() []*unstructured.Unstructured {
 	s.Helper()
 	var all []*unstructured.Unstructured
-	cluster.Await(s.T, "every object is there", func(ctx context.Context) error {
+	testkit.Await(s.T, "every object is there", func(ctx context.Context) error {
 		all = nil
 		var missing []error
 		for _, object := range s.wanted() {

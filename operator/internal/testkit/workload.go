@@ -14,6 +14,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
+// Now is the time of status tests.
 var Now = metav1.NewTime(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC))
 
 // Deployment returns a Deployment whose status speaks of its newest spec.
@@ -26,11 +27,13 @@ func Deployment(replicas, updated, ready int32, conditions ...appsv1.DeploymentC
 	}
 }
 
+// Unseen makes the status of a Deployment speak of an earlier spec.
 func Unseen(d *appsv1.Deployment) *appsv1.Deployment {
 	d.Status.ObservedGeneration = 1
 	return d
 }
 
+// Pods returns pods that nothing is known of.
 func Pods(count int) []corev1.Pod {
 	var pods []corev1.Pod
 	for i := range count {
@@ -39,11 +42,13 @@ func Pods(count int) []corev1.Pod {
 	return pods
 }
 
+// With changes the first pod.
 func With(pods []corev1.Pod, change func(*corev1.Pod)) []corev1.Pod {
 	change(&pods[0])
 	return pods
 }
 
+// Container changes the status of the container memcached of a pod.
 func Container(change func(*corev1.ContainerStatus)) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "memcached"}}
@@ -51,11 +56,13 @@ func Container(change func(*corev1.ContainerStatus)) func(*corev1.Pod) {
 	}
 }
 
+// WaitingFor makes the container memcached wait.
 func WaitingFor(reason string) func(*corev1.Pod) {
 	return Container(func(c *corev1.ContainerStatus) { c.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason} })
 }
 
-// Summarise also checks what holds for all conditions.
+// Summarise returns status and reason of the conditions Ready, Available, Progressing and Degraded. It also checks what
+// holds for all conditions.
 func Summarise(t *testing.T, conditions []metav1.Condition) string {
 	t.Helper()
 	var parts []string

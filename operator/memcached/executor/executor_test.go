@@ -30,8 +30,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-// story is a StatefulSet with its pods in a namespace of its own. The test plays all controllers and the kubelet.
-type story struct {
+// suite is a StatefulSet with its pods in a namespace of its own. The test plays all controllers and the kubelet.
+type suite struct {
 	*testing.T
 	set      *appsv1.StatefulSet
 	executor *executor.Executor
@@ -56,10 +56,10 @@ func template(image string, memory int64, connections string) corev1.PodTemplate
 }
 
 // newStory makes two pods that are ready and of the template.
-func newStory(t *testing.T) *story {
+func newSuite(t *testing.T) *suite {
 	t.Helper()
 	t.Parallel()
-	s := &story{
+	s := &suite{
 		T: t, executor: &executor.Executor{Client: cluster.Client, Live: cluster.Client},
 		state: &state.State{Process: 1, Items: 100, CacheMemory: 64},
 		set: &appsv1.StatefulSet{
@@ -78,7 +78,7 @@ func newStory(t *testing.T) *story {
 	return s
 }
 
-func (s *story) must(err error) {
+func (s *suite) must(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
@@ -86,7 +86,7 @@ func (s *story) must(err error) {
 }
 
 // controller makes a revision of the template, as the StatefulSet controller does.
-func (s *story) controller() {
+func (s *suite) controller() {
 	s.Helper()
 	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"template": s.set.Spec.Template}})
 	s.must(err)
@@ -99,7 +99,7 @@ func (s *story) controller() {
 	s.must(cluster.Client.Status().Update(s.Context(), s.set))
 }
 
-func (s *story) create(slot int) {
+func (s *suite) create(slot int) {
 	s.Helper()
 	pod := &corev1.Pod{ObjectMeta: *s.set.Spec.Template.ObjectMeta.DeepCopy(), Spec: *s.set.Spec.Template.Spec.DeepCopy()}
 	pod.Namespace, pod.Name = s.set.Namespace, fmt.Sprintf("cache-%d", slot)
@@ -110,7 +110,7 @@ func (s *story) create(slot int) {
 }
 
 // kubelet says that a pod runs what its spec wants. Its containers are others each time.
-func (s *story) kubelet(slot int) {
+func (s *suite) kubelet(slot int) {
 	s.Helper()
 	pod := s.pod(slot)
 	pod.Status.Phase, pod.Status.ObservedGeneration = corev1.PodRunning, pod.Generation
@@ -126,7 +126,7 @@ func (s *story) kubelet(slot int) {
 	s.must(cluster.Client.Status().Update(s.Context(), pod))
 }
 
-func (s *story) pod(slot int) *corev1.Pod {
+func (s *suite) pod(slot int) *corev1.Pod {
 	s.Helper()
 	pod := &corev1.Pod{}
 	s.must(cluster.Client.Get(s.Context(), client.ObjectKey{Namespace: s.set.Namespace, Name: fmt.Sprintf("cache-%d", slot)}, pod))
@@ -134,7 +134,7 @@ func (s *story) pod(slot int) *corev1.Pod {
 }
 
 // want changes the template.
-func (s *story) want(template corev1.PodTemplateSpec) {
+func (s *suite) want(template corev1.PodTemplateSpec) {
 	s.Helper()
 	s.set.Spec.Template = template
 	s.must(cluster.Client.Update(s.Context(), s.set))
@@ -142,7 +142,7 @@ func (s *story) want(template corev1.PodTemplateSpec) {
 }
 
 // see returns what there is now.
-func (s *story) see() rollout.Input {
+func (s *suite) see() rollout.Input {
 	s.Helper()
 	pods, revisions := &corev1.PodList{}, &appsv1.ControllerRevisionList{}
 	s.must(cluster.Client.List(s.Context(), pods, client.InNamespace(s.set.Namespace)))
@@ -154,7 +154,7 @@ func (s *story) see() rollout.Input {
 }
 
 // step makes the next step.
-func (s *story) step() rollout.Step {
+func (s *suite) step() rollout.Step {
 	s.Helper()
 	situation := s.see()
 	step, err := rollout.Next(situation)
@@ -164,14 +164,14 @@ func (s *story) step() rollout.Step {
 	return done
 }
 
-func (s *story) expect(step rollout.Step, kind rollout.Kind, why string) {
+func (s *suite) expect(step rollout.Step, kind rollout.Kind, why string) {
 	s.Helper()
 	if step.Kind != kind || !strings.Contains(step.Why, why) {
 		s.Fatalf("the step is %s: %s\nwant %s: %s", step.Kind, step.Why, kind, why)
 	}
 }
 
-func (s *story) gone(slot int) bool {
+func (s *suite) gone(slot int) bool {
 	s.Helper()
 	pod := &corev1.Pod{}
 	err := cluster.Client.Get(s.Context(), client.ObjectKey{Namespace: s.set.Namespace, Name: fmt.Sprintf("cache-%d", slot)}, pod)
@@ -179,7 +179,7 @@ func (s *story) gone(slot int) bool {
 	return apierrors.IsNotFound(err) || pod.DeletionTimestamp != nil
 }
 
-func (s *story) budget(name string, allowed int32) {
+func (s *suite) budget(name string, allowed int32) {
 	s.Helper()
 	budget := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.set.Namespace, Name: name},
@@ -194,7 +194,7 @@ func (s *story) budget(name string, allowed int32) {
 
 // A change of memory and agent at once goes through every kind of step that keeps a pod.
 func TestAChangeInPlace(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	uid := s.pod(1).UID
 	s.expect(s.step(), rollout.None, "")
 	s.want(template("agent:2", 128, "1024"))
@@ -224,7 +224,7 @@ func TestAChangeInPlace(t *testing.T) {
 }
 
 func TestAPodThatIsReadyIsEvicted(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.budget("own", 1)
 	s.want(template("agent:1", 64, "2048"))
 	s.expect(s.step(), rollout.Replace, "cache-1 is replaced")
@@ -239,7 +239,7 @@ func TestAPodThatIsReadyIsEvicted(t *testing.T) {
 }
 
 func TestABudgetIsRespected(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.budget("strict", 0)
 	s.want(template("agent:1", 64, "2048"))
 	step := s.step()
@@ -268,7 +268,7 @@ func TestABudgetIsRespected(t *testing.T) {
 }
 
 func TestTwoBudgetsAreExplained(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.budget("one", 1)
 	s.budget("two", 1)
 	s.want(template("agent:1", 64, "2048"))
@@ -280,7 +280,7 @@ func TestTwoBudgetsAreExplained(t *testing.T) {
 }
 
 func TestARefusalIsTold(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	situation := s.see()
 	pod := s.pod(1)
 	for _, step := range []rollout.Step{

@@ -15,17 +15,17 @@ import (
 
 // Nothing is done on outdated knowledge, whatever part of it is outdated.
 func TestOutdatedKnowledgeChangesNothing(t *testing.T) {
-	for name, happen := range map[string]func(*story){
-		"another template": func(s *story) { s.want(template("agent:3", 64, "1024")) },
-		"the pod changed":  func(s *story) { s.kubelet(1) },
-		"another pod changed": func(s *story) {
+	for name, happen := range map[string]func(*suite){
+		"another template": func(s *suite) { s.want(template("agent:3", 64, "1024")) },
+		"the pod changed":  func(s *suite) { s.kubelet(1) },
+		"another pod changed": func(s *suite) {
 			pod := s.pod(0)
 			pod.Status.Conditions[0].Status = corev1.ConditionFalse
 			s.must(cluster.Client.Status().Update(s.Context(), pod))
 		},
-		"another pod is gone":  func(s *story) { s.must(cluster.Client.Delete(s.Context(), s.pod(0), client.GracePeriodSeconds(0))) },
-		"there is another pod": func(s *story) { s.create(2) },
-		"the set is gone": func(s *story) {
+		"another pod is gone":  func(s *suite) { s.must(cluster.Client.Delete(s.Context(), s.pod(0), client.GracePeriodSeconds(0))) },
+		"there is another pod": func(s *suite) { s.create(2) },
+		"the set is gone": func(s *suite) {
 			s.must(cluster.Client.Delete(s.Context(), s.set.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 		},
 	} {
@@ -33,7 +33,7 @@ func TestOutdatedKnowledgeChangesNothing(t *testing.T) {
 			rollout.Patch: template("agent:2", 64, "1024"), rollout.Replace: template("agent:1", 64, "2048"),
 		} {
 			t.Run(fmt.Sprintf("%s/%s", name, kind), func(t *testing.T) {
-				s := newStory(t)
+				s := newSuite(t)
 				s.want(wanted)
 				situation := s.see()
 				step, err := rollout.Next(situation)
@@ -60,7 +60,7 @@ func TestTheAPIServerNoticesWhatIsOutdated(t *testing.T) {
 		"evict":  {Kind: rollout.Replace},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newSuite(t)
 			step := step
 			step.Pod = s.pod(1)
 			step.Pod.ResourceVersion = "1"
