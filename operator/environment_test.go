@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/example/memcached-operator/operator/internal/testkit"
@@ -120,25 +121,15 @@ func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
 	}
 	condition := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "op.v1"}}
 	health := testkit.FreeAddress(t)
-	mgr, err := manager.New(rest.CopyConfig(cluster.Config), manager.Options{
-		MetricsAddress: "0", HealthAddress: health, Logger: logr.Discard(), Metrics: ctrlmetrics.Registry,
-		Images:            inputs.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
-		OperatorCondition: client.ObjectKeyFromObject(condition),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the manager ended with %v", err)
-		}
+	cluster.StartOperator(t, func(config *rest.Config) (ctrlmanager.Manager, error) {
+		return manager.New(config, manager.Options{
+			MetricsAddress: "0", HealthAddress: health, Logger: logr.Discard(), Metrics: ctrlmetrics.Registry,
+			Images:            inputs.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
+			OperatorCondition: client.ObjectKeyFromObject(condition),
+		})
 	})
 	awaitProbe := func(path string, want int) {
-		cluster.Await(t, fmt.Sprintf("%s answers %d", path, want), func(context.Context) error {
+		testkit.Await(t, fmt.Sprintf("%s answers %d", path, want), func(context.Context) error {
 			response, _, err := get(t, "http://"+health+path, "")
 			if err == nil && response.StatusCode != want {
 				err = errors.New(response.Status)
@@ -158,7 +149,7 @@ func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
 	if !apimeta.IsStatusConditionTrue(condition.Spec.Conditions, operatorsv2.Upgradeable) {
 		t.Errorf("OLM has not been told: %+v", condition.Spec)
 	}
-	cluster.Await(t, "the metric says 1", func(context.Context) error {
+	testkit.Await(t, "the metric says 1", func(context.Context) error {
 		families, err := ctrlmetrics.Registry.Gather()
 		for _, family := range families {
 			if family.GetName() == "memcached_operator_upgradeable" && family.GetMetric()[0].GetGauge().GetValue() == 1 {

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(cluster.Main(m))
+	os.Exit(cluster.MainWithControllers(m))
 }
 
 const digest = "docker.io/library/memcached@sha256:f2ec63287d2a20993885a55d630756819317e76ddd404f90000953e80c188237"
@@ -132,14 +132,13 @@ func TestTheManagerWorks(t *testing.T) {
 	metricsAddress, healthAddress := testkit.FreeAddress(t), testkit.FreeAddress(t)
 	startProcess(t, "--metrics-bind-address", metricsAddress, "--health-probe-bind-address", healthAddress)
 	for _, probe := range []string{"healthz", "readyz"} {
-		cluster.Await(t, probe+" answers", func(context.Context) error {
+		testkit.Await(t, probe+" answers", func(context.Context) error {
 			_, _, err := get(t, "http://"+healthAddress+"/"+probe, "")
 			return err
 		})
 	}
 
 	namespace := cluster.Namespace(t)
-	cluster.PlayKubernetes(t, namespace)
 	memcached := testkit.MakeMemcached("cache").Namespace(namespace).Size(1).Obj()
 	if err := cluster.Client.Create(t.Context(), memcached); err != nil {
 		t.Fatal(err)
@@ -153,7 +152,7 @@ func TestTheManagerWorks(t *testing.T) {
 		"":                                  http.StatusUnauthorized,
 		serviceAccount(t, namespace, false): http.StatusForbidden,
 	} {
-		cluster.Await(t, fmt.Sprintf("metrics answer %d", want), func(context.Context) error {
+		testkit.Await(t, fmt.Sprintf("metrics answer %d", want), func(context.Context) error {
 			response, _, err := get(t, metrics, token)
 			if err == nil && response.StatusCode != want {
 				t.Fatalf("metrics answer %s, want %d", response.Status, want)
@@ -162,7 +161,7 @@ func TestTheManagerWorks(t *testing.T) {
 		})
 	}
 	token := serviceAccount(t, namespace, true)
-	cluster.Await(t, "metrics tell of a cache and an application that are ready", func(context.Context) error {
+	testkit.Await(t, "metrics tell of a cache and an application that are ready", func(context.Context) error {
 		response, body, err := get(t, metrics, token)
 		if err != nil {
 			return err
@@ -187,7 +186,7 @@ func TestTheManagerWorks(t *testing.T) {
 	if err := cluster.Client.Delete(t.Context(), memcached); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Await(t, "metrics forget a cache that is gone", func(context.Context) error {
+	testkit.Await(t, "metrics forget a cache that is gone", func(context.Context) error {
 		_, body, err := get(t, metrics, token)
 		if err == nil && !strings.Contains(body, `memcached_operator_ready_objects{kind="Memcached"} 0`) {
 			return errors.New(body)
@@ -203,13 +202,13 @@ func startProcess(t *testing.T, arguments ...string) {
 	var log bytes.Buffer
 	process := exec.Command(os.Args[0], arguments...)
 	process.Stderr = &log
-	process.Env = append(os.Environ(), asOperator+"=yes", "KUBECONFIG="+cluster.Kubeconfig(t))
+	process.Env = append(os.Environ(), asOperator+"=yes", "KUBECONFIG="+cluster.Kubeconfig)
 	process.Env = append(process.Env, known...)
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		giveUp := time.AfterFunc(cluster.Patience, func() { _ = process.Process.Kill() })
+		giveUp := time.AfterFunc(testkit.Patience, func() { _ = process.Process.Kill() })
 		defer giveUp.Stop()
 		if err := errors.Join(process.Process.Signal(syscall.SIGTERM), process.Wait()); err != nil {
 			t.Errorf("the operator ended with %v:\n%s", err, &log)

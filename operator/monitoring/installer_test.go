@@ -68,7 +68,7 @@ func TestChangesAreRevertedAndAdditionsKept(t *testing.T) {
 	if err := cluster.Client.Delete(t.Context(), monitor); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Await(t, "changes are reverted and additions kept", func(ctx context.Context) error {
+	testkit.Await(t, "changes are reverted and additions kept", func(ctx context.Context) error {
 		found, err := s.get(ctx, rule)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func TestAForeignObjectIsNotChanged(t *testing.T) {
 	if err := cluster.Client.Delete(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Await(t, "the ConfigMap is installed when its name is free", func(ctx context.Context) error {
+	testkit.Await(t, "the ConfigMap is installed when its name is free", func(ctx context.Context) error {
 		object, err := s.get(ctx, s.wanted()[2])
 		if err == nil && object.GetLabels()[owned.LabelManagedBy] != owned.Manager {
 			err = fmt.Errorf("labels are %v", object.GetLabels())
@@ -151,7 +151,7 @@ func TestAFailureIsLoggedOnceAndRetried(t *testing.T) {
 	}
 	s.grant()
 	s.awaitAll()
-	cluster.Await(t, "the log says that it is installed", func(context.Context) error {
+	testkit.Await(t, "the log says that it is installed", func(context.Context) error {
 		if lines := s.log.Lines("after an earlier failure", "PrometheusRule"); len(lines) != 1 {
 			return fmt.Errorf("it contains %q", lines)
 		}
@@ -203,7 +203,7 @@ func TestTheAPIServerAddsNoDefaultsToAServiceMonitor(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := wanted.DeepCopy()
-	cluster.Await(t, "the ServiceMonitor is applied", func(ctx context.Context) error {
+	testkit.Await(t, "the ServiceMonitor is applied", func(ctx context.Context) error {
 		err := cluster.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(found), client.FieldOwner(owned.Manager))
 		if apierrors.IsNotFound(err) {
 			return err // The CRD is not served yet.

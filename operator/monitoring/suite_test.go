@@ -31,13 +31,13 @@ import (
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
 // brisk checks often, so that tests do not take minutes.
-var brisk = timing{check: 50 * time.Millisecond, retry: 50 * time.Millisecond, attempt: cluster.Patience}
+var brisk = timing{check: 50 * time.Millisecond, retry: 50 * time.Millisecond, attempt: testkit.Patience}
 
 // kinds installs the CRDs of monitoring systems, or removes them. The tests share them, so none runs in parallel, and each
 // test sets what it needs.
 func kinds(t *testing.T, wanted bool) {
 	t.Helper()
-	options := envtest.CRDInstallOptions{Paths: []string{"testdata/crds.yaml"}, ErrorIfPathMissing: true, MaxTime: cluster.Patience}
+	options := envtest.CRDInstallOptions{Paths: []string{"testdata/crds.yaml"}, ErrorIfPathMissing: true, MaxTime: testkit.Patience}
 	if wanted {
 		if _, err := envtest.InstallCRDs(cluster.Config, options); err != nil {
 			t.Fatalf("install the CRDs: %v", err)
@@ -47,7 +47,7 @@ func kinds(t *testing.T, wanted bool) {
 	if err := envtest.UninstallCRDs(cluster.Config, options); err != nil {
 		t.Fatalf("remove the CRDs: %v", err)
 	}
-	cluster.Await(t, "the CRDs are removed", func(ctx context.Context) error {
+	testkit.Await(t, "the CRDs are removed", func(ctx context.Context) error {
 		for _, kind := range []schema.GroupVersionKind{
 			manifest.PrometheusRuleKind, manifest.ServiceMonitorKind, manifest.GrafanaDashboardKind,
 		} {
@@ -133,7 +133,7 @@ func (s *installation) awaitChecks(method, part string) {
 	s.Helper()
 	const more = 3
 	before := s.requests.Count(method, part)
-	cluster.Await(s.T, fmt.Sprintf("%d more requests %s ...%s...", more, method, part), func(context.Context) error {
+	testkit.Await(s.T, fmt.Sprintf("%d more requests %s ...%s...", more, method, part), func(context.Context) error {
 		if now := s.requests.Count(method, part); now < before+more {
 			return fmt.Errorf("%d so far", now-before)
 		}
@@ -170,7 +170,7 @@ func (s *installation) get(ctx context.Context, like *unstructured.Unstructured)
 func (s *installation) awaitAll() []*unstructured.Unstructured {
 	s.Helper()
 	var all []*unstructured.Unstructured
-	cluster.Await(s.T, "all objects exist", func(ctx context.Context) error {
+	testkit.Await(s.T, "all objects exist", func(ctx context.Context) error {
 		all = nil
 		var missing []error
 		for _, object := range s.wanted() {

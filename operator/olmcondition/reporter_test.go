@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 )
 
@@ -30,7 +31,7 @@ func condition(kind string, status metav1.ConditionStatus) metav1.Condition {
 
 func TestTheConditionFollowsTheWork(t *testing.T) {
 	s := installedByOLM(t)
-	s.start(brisk)
+	s.start(fast)
 	first := s.await(metav1.ConditionTrue)
 	if first.Reason != ReasonNothingInProgress || first.LastTransitionTime.IsZero() {
 		t.Errorf("the condition is %+v", first)
@@ -79,7 +80,7 @@ func TestManyChangesAreFewWrites(t *testing.T) {
 
 func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 	s := installedByOLM(t)
-	s.start(brisk)
+	s.start(fast)
 	s.await(metav1.ConditionTrue)
 	s.awaitReads(3)
 	writes := s.operator.Traffic.Writes()
@@ -104,7 +105,7 @@ func TestAWordThatIsChangedByHandIsPutBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := installedByOLM(t)
-			s.start(brisk)
+			s.start(fast)
 			s.await(metav1.ConditionTrue)
 			object, err := s.get(t.Context())
 			if err != nil {
@@ -129,7 +130,7 @@ func TestWhatOthersHaveWrittenIsKept(t *testing.T) {
 	if err := cluster.Client.Update(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
-	s.start(brisk)
+	s.start(fast)
 	s.await(metav1.ConditionTrue)
 	s.work.Begin(rolling("Memcached", "default", "cache"))
 	s.await(metav1.ConditionFalse)
@@ -163,7 +164,7 @@ func (r *racing) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 
 func TestAConflictIsTriedAgainAndLosesNothing(t *testing.T) {
 	s := installedByOLM(t)
-	s.start(brisk, func(direct client.Client) client.Client {
+	s.start(fast, func(direct client.Client) client.Client {
 		return &racing{Client: direct, act: func() {
 			object, err := s.get(t.Context())
 			if err == nil {
@@ -196,8 +197,8 @@ func TestAConflictIsTriedAgainAndLosesNothing(t *testing.T) {
 
 // The operator is not ready before it has told OLM, and says in its log, once, what it waits for.
 func TestReadyOnlyWhenOLMHasBeenTold(t *testing.T) {
-	s := newStory(t)
-	s.start(brisk)
+	s := newSuite(t)
+	s.start(fast)
 	s.operator.Stop()
 	if err := s.reporter.Ready(nil); err == nil || !strings.Contains(err.Error(), s.key.String()) {
 		t.Errorf("Ready says %v", err)
@@ -233,7 +234,7 @@ func awaitLine(t *testing.T, logged <-chan string, mentions ...string) {
 				t.Errorf("the log lacks %q: %s", mention, line)
 			}
 		}
-	case <-time.After(cluster.Patience):
+	case <-time.After(testkit.Patience):
 		t.Fatalf("nothing in the log about %q", mentions)
 	}
 }
@@ -247,7 +248,7 @@ func (silent) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ..
 }
 
 func TestNoAnswerIsNoSuccess(t *testing.T) {
-	hasty := brisk
+	hasty := fast
 	hasty.attempt = time.Millisecond
 	reporter := &Reporter{Client: silent{}, Work: NewTracker(), timing: hasty}
 	if _, err := reporter.write(t.Context(), false); !errors.Is(err, context.DeadlineExceeded) {
@@ -258,7 +259,7 @@ func TestNoAnswerIsNoSuccess(t *testing.T) {
 // Only the leader knows what is under way, so another replica takes any word for an answer.
 func TestAReplicaThatDoesNotLeadLeavesAWordAlone(t *testing.T) {
 	s := installedByOLM(t, condition(operatorsv2.Upgradeable, metav1.ConditionFalse))
-	s.reporter = &Reporter{Key: s.key, Client: cluster.Client, Work: s.work, timing: brisk}
+	s.reporter = &Reporter{Key: s.key, Client: cluster.Client, Work: s.work, timing: fast}
 	if err := errors.Join(s.reporter.ensure(t.Context()), s.reporter.Ready(nil)); err != nil {
 		t.Error(err)
 	}

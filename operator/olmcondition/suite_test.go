@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 )
 
@@ -43,8 +44,8 @@ var installed = sync.OnceValue(func() error {
 	return err
 })
 
-// story is what every test starts from: a namespace in which the test plays OLM, and an operator that is not running yet.
-type story struct {
+// suite is what every test starts from: a namespace in which the test plays OLM, and an operator that is not running yet.
+type suite struct {
 	*testing.T
 	key      client.ObjectKey
 	work     *Tracker
@@ -53,23 +54,23 @@ type story struct {
 	gauge    atomic.Value
 }
 
-// brisk looks often, so that tests do not take minutes.
-var brisk = timing{reassert: 50 * time.Millisecond, reword: 50 * time.Millisecond, retry: 50 * time.Millisecond, attempt: cluster.Patience}
+// fast looks often, so that tests do not take minutes.
+var fast = timing{reassert: 50 * time.Millisecond, reword: 50 * time.Millisecond, retry: 50 * time.Millisecond, attempt: testkit.Patience}
 
-func newStory(t *testing.T) *story {
+func newSuite(t *testing.T) *suite {
 	t.Helper()
 	t.Parallel()
 	if err := installed(); err != nil {
 		t.Fatal(err)
 	}
-	return &story{T: t, key: client.ObjectKey{Namespace: cluster.Namespace(t), Name: "memcached-operator.v1.2.3"}, work: NewTracker()}
+	return &suite{T: t, key: client.ObjectKey{Namespace: cluster.Namespace(t), Name: "memcached-operator.v1.2.3"}, work: NewTracker()}
 }
 
 // account is the operator's own.
-func (s *story) account() string { return "system:serviceaccount:" + s.key.Namespace + ":operator" }
+func (s *suite) account() string { return "system:serviceaccount:" + s.key.Namespace + ":operator" }
 
 // grant permits what OLM permits, and no more.
-func (s *story) grant() {
+func (s *suite) grant() {
 	s.Helper()
 	object := metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.key.Name}
 	role := &rbacv1.Role{ObjectMeta: object, Rules: []rbacv1.PolicyRule{{
@@ -89,7 +90,7 @@ func (s *story) grant() {
 }
 
 // create makes the OperatorCondition.
-func (s *story) create(conditions ...metav1.Condition) {
+func (s *suite) create(conditions ...metav1.Condition) {
 	s.Helper()
 	err := cluster.Client.Create(s.Context(), &operatorsv2.OperatorCondition{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.key.Name},
@@ -101,16 +102,16 @@ func (s *story) create(conditions ...metav1.Condition) {
 }
 
 // installedByOLM is the usual beginning.
-func installedByOLM(t *testing.T, conditions ...metav1.Condition) *story {
+func installedByOLM(t *testing.T, conditions ...metav1.Condition) *suite {
 	t.Helper()
-	s := newStory(t)
+	s := newSuite(t)
 	s.grant()
 	s.create(conditions...)
 	return s
 }
 
 // start starts the operator. All it asks of the API server about its OperatorCondition, it asks as its own account.
-func (s *story) start(timing timing, wrap ...func(client.Client) client.Client) {
+func (s *suite) start(timing timing, wrap ...func(client.Client) client.Client) {
 	s.Helper()
 	s.operator = cluster.StartOperator(s.T, func(config *rest.Config) (manager.Manager, error) {
 		mgr, err := manager.New(config, manager.Options{Scheme: cluster.Scheme, Metrics: server.Options{BindAddress: "0"}})
@@ -135,16 +136,16 @@ func (s *story) start(timing timing, wrap ...func(client.Client) client.Client) 
 	})
 }
 
-func (s *story) get(ctx context.Context) (*operatorsv2.OperatorCondition, error) {
+func (s *suite) get(ctx context.Context) (*operatorsv2.OperatorCondition, error) {
 	object := &operatorsv2.OperatorCondition{}
 	return object, cluster.Client.Get(ctx, s.key, object)
 }
 
 // await waits until the condition has a status and its message mentions all that is given.
-func (s *story) await(status metav1.ConditionStatus, mentions ...string) *metav1.Condition {
+func (s *suite) await(status metav1.ConditionStatus, mentions ...string) *metav1.Condition {
 	s.Helper()
 	var condition *metav1.Condition
-	cluster.Await(s.T, fmt.Sprintf("Upgradeable is %s and mentions %q", status, mentions), func(ctx context.Context) error {
+	testkit.Await(s.T, fmt.Sprintf("Upgradeable is %s and mentions %q", status, mentions), func(ctx context.Context) error {
 		object, err := s.get(ctx)
 		if err != nil {
 			return err
@@ -164,9 +165,9 @@ func (s *story) await(status metav1.ConditionStatus, mentions ...string) *metav1
 }
 
 // awaitGauge waits until the metric says whether the operator can be upgraded.
-func (s *story) awaitGauge(want bool) {
+func (s *suite) awaitGauge(want bool) {
 	s.Helper()
-	cluster.Await(s.T, fmt.Sprintf("the metric says %t", want), func(context.Context) error {
+	testkit.Await(s.T, fmt.Sprintf("the metric says %t", want), func(context.Context) error {
 		if got := s.gauge.Load(); got != want {
 			return fmt.Errorf("it says %v", got)
 		}
@@ -175,9 +176,9 @@ func (s *story) awaitGauge(want bool) {
 }
 
 // awaitEvent waits for an event on the OperatorCondition.
-func (s *story) awaitEvent(reason, mentions string) {
+func (s *suite) awaitEvent(reason, mentions string) {
 	s.Helper()
-	cluster.Await(s.T, "an event "+reason, func(ctx context.Context) error {
+	testkit.Await(s.T, "an event "+reason, func(ctx context.Context) error {
 		events := &corev1.EventList{}
 		if err := cluster.Client.List(ctx, events, client.InNamespace(s.key.Namespace)); err != nil {
 			return err
@@ -192,10 +193,10 @@ func (s *story) awaitEvent(reason, mentions string) {
 }
 
 // awaitReads waits until the operator has looked at the OperatorCondition some more times.
-func (s *story) awaitReads(more int) {
+func (s *suite) awaitReads(more int) {
 	s.Helper()
 	before := len(s.operator.Traffic.LiveReads())
-	cluster.Await(s.T, fmt.Sprintf("%d more reads", more), func(context.Context) error {
+	testkit.Await(s.T, fmt.Sprintf("%d more reads", more), func(context.Context) error {
 		if now := len(s.operator.Traffic.LiveReads()); now < before+more {
 			return fmt.Errorf("%d so far", now-before)
 		}

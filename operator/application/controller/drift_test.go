@@ -37,7 +37,7 @@ func TestDriftIsPutBackAndAnnounced(t *testing.T) {
 		"the owner reference":         {"Service", `{"metadata":{"ownerReferences":null}}`, "ownerReferences"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newSuite(t)
 			s.create(sample())
 			s.awaitReady("application-sample", 2)
 			object := s.children("application-sample")[test.kind]
@@ -86,19 +86,17 @@ func hash(object client.Object) string {
 }
 
 func TestADeletedObjectIsMadeAgain(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(sample())
 	s.awaitReady("application-sample", 2)
 	for kind, child := range s.children("application-sample") {
-		if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(child), child); err != nil {
+		if err := s.Read(t.Context(), child); err != nil {
 			t.Fatal(err)
 		}
 		uid := child.GetUID()
-		if err := cluster.Client.Delete(t.Context(), child); err != nil {
-			t.Fatal(err)
-		}
+		s.Delete(child)
 		s.Await("a new "+kind, func(ctx context.Context) error {
-			if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(child), child); err != nil {
+			if err := s.Read(ctx, child); err != nil {
 				return err
 			}
 			if child.GetUID() == uid {
@@ -111,7 +109,7 @@ func TestADeletedObjectIsMadeAgain(t *testing.T) {
 }
 
 func TestAStatusEditedByHandIsCorrected(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(web())
 	s.awaitReady("web", 1)
 	if err := cluster.Client.Status().Patch(t.Context(), s.application("web"), client.RawPatch("application/merge-patch+json",

@@ -15,6 +15,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
 // claim returns an Application that wants a host. Those that are created in the same second are ordered by name.
@@ -22,19 +23,19 @@ func claim(name, host, path string) *testkit.Application {
 	return testkit.MakeApplication(name).Ingress(host, path, "nginx")
 }
 
-func (s *story) assertNoIngress(name string) {
+func (s *suite) assertNoIngress(name string) {
 	s.Helper()
-	if _, err := get[networkingv1.Ingress](s.Context(), s, name); !apierrors.IsNotFound(err) {
+	if _, err := testenv.Get[networkingv1.Ingress](s.Context(), s.Env, name); !apierrors.IsNotFound(err) {
 		s.Errorf("the Ingress of %s is there: %v", name, err)
 	}
 }
 
 // awaitRunning waits until all of an Application of one replica runs but its Ingress, so that nothing that happens to it
 // later is noticed only because its pods are news.
-func (s *story) awaitRunning(name string) {
+func (s *suite) awaitRunning(name string) {
 	s.Helper()
 	s.Await("all of "+name+" runs but its Ingress", func(ctx context.Context) error {
-		now, err := get[v1alpha1.Application](ctx, s, name)
+		now, err := testenv.Get[v1alpha1.Application](ctx, s.Env, name)
 		if err == nil && (now.Status.ReadyReplicas != 1 || now.Status.URL != "http://"+name+"."+s.Namespace+".svc:8080" ||
 			!meta.IsStatusConditionFalse(now.Status.Conditions, v1alpha1.ConditionProgressing) ||
 			!meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionDegraded)) {
@@ -45,7 +46,7 @@ func (s *story) awaitRunning(name string) {
 }
 
 func TestTheOlderApplicationKeepsItsAddress(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	host := s.Namespace + ".example.com" // Addresses are the whole cluster's, and tests run side by side.
 	s.create(claim("a-first", host, "/"))
 	before := s.awaitReady("a-first", 1)
@@ -67,24 +68,22 @@ func TestTheOlderApplicationKeepsItsAddress(t *testing.T) {
 }
 
 func TestAHostConflictHeals(t *testing.T) {
-	for name, mend := range map[string]func(*story, *v1alpha1.Application){
-		"when the older one is deleted": func(s *story, first *v1alpha1.Application) {
-			if err := cluster.Client.Delete(s.Context(), first); err != nil {
-				s.Fatal(err)
-			}
+	for name, mend := range map[string]func(*suite, *v1alpha1.Application){
+		"when the older one is deleted": func(s *suite, first *v1alpha1.Application) {
+			s.Delete(first)
 		},
-		"when the older one takes another host": func(s *story, first *v1alpha1.Application) {
+		"when the older one takes another host": func(s *suite, first *v1alpha1.Application) {
 			s.Edit(first, `{"spec":{"ingress":{"host":"elsewhere.`+first.Spec.Ingress.Host+`"}}}`)
 		},
-		"when the older one gives up its ingress": func(s *story, first *v1alpha1.Application) {
+		"when the older one gives up its ingress": func(s *suite, first *v1alpha1.Application) {
 			s.Edit(first, `{"spec":{"ingress":null}}`)
 		},
-		"when the younger one takes another path": func(s *story, _ *v1alpha1.Application) {
+		"when the younger one takes another path": func(s *suite, _ *v1alpha1.Application) {
 			s.Edit(s.application("b-second"), `{"spec":{"ingress":{"path":"/other"}}}`)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newSuite(t)
 			host := s.Namespace + ".example.com"
 			first := s.create(claim("a-first", host, "/"))
 			s.awaitReady("a-first", 1)
@@ -99,7 +98,7 @@ func TestAHostConflictHeals(t *testing.T) {
 			if !strings.HasPrefix(ready.Status.URL, "http://"+host+"/") {
 				t.Errorf("the URL is %q", ready.Status.URL)
 			}
-			mustGet[networkingv1.Ingress](s, "b-second")
+			testenv.MustGet[networkingv1.Ingress](s.Env, "b-second")
 		})
 	}
 }
@@ -107,7 +106,7 @@ func TestAHostConflictHeals(t *testing.T) {
 // An Application that moves to an address which an older one has loses its own Ingress; one that moves to an address
 // of a younger one takes it away, because it is the older.
 func TestAnAddressThatIsTakenLaterBelongsToTheOldest(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	host := s.Namespace + ".example.com"
 	s.create(claim("a-first", "a."+host, "/"))
 	second := s.create(claim("b-second", host, "/"))
@@ -124,7 +123,7 @@ func TestAnAddressThatIsTakenLaterBelongsToTheOldest(t *testing.T) {
 }
 
 func TestOtherAddressesAreNoConflict(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	host := s.Namespace + ".example.com"
 	s.create(claim("a", host, "/"))
 	s.create(claim("b", host, "/shop"))
@@ -137,13 +136,12 @@ func TestOtherAddressesAreNoConflict(t *testing.T) {
 // Who holds an address in another namespace is not told.
 func TestAConflictWithAnotherNamespaceNamesNobody(t *testing.T) {
 	other := cluster.Namespace(t)
-	s := newStory(t, other)
-	cluster.PlayKubernetes(t, other)
+	s := newSuite(t, other)
 	host := s.Namespace + ".example.com"
 	first := s.create(claim("holder", host, "/").Namespace(other))
 	s.Await("the first one has an Ingress", func(ctx context.Context) error {
 		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "holder"}}
-		return cluster.Client.Get(ctx, keyOf(ingress), ingress)
+		return s.Read(ctx, ingress)
 	})
 	awaitLaterSecond(t, first)
 	second := s.create(claim("a", host, "/"))
@@ -151,9 +149,7 @@ func TestAConflictWithAnotherNamespaceNamesNobody(t *testing.T) {
 	if !strings.Contains(message, "an Application of another namespace") || strings.Contains(message, other) || strings.Contains(message, "holder") {
 		t.Errorf("the message is %q", message)
 	}
-	if err := cluster.Client.Delete(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	s.Delete(first)
 	s.awaitReady("a", 1)
 }
 
@@ -161,7 +157,7 @@ func TestAConflictWithAnotherNamespaceNamesNobody(t *testing.T) {
 // seconds of the API server's clock.
 func awaitLaterSecond(t *testing.T, object *v1alpha1.Application) {
 	t.Helper()
-	cluster.Await(t, "the next second", func(context.Context) error {
+	testkit.Await(t, "the next second", func(context.Context) error {
 		if time.Since(object.CreationTimestamp.Time) <= time.Second {
 			return fmt.Errorf("it is %s", time.Now())
 		}

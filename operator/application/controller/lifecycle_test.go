@@ -2,15 +2,11 @@ package controller_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"path"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -18,16 +14,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
 // The lower bound of writes is five: four objects, and a status. One more tells that it has begun.
 func TestANewApplicationBecomesReadyWithSixWrites(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(sample())
 	ready := s.awaitReady("application-sample", 2)
 
@@ -43,7 +39,7 @@ func TestANewApplicationBecomesReadyWithSixWrites(t *testing.T) {
 		}
 	}
 	for kind, child := range s.children("application-sample") {
-		if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(child), child); err != nil {
+		if err := s.Read(t.Context(), child); err != nil {
 			t.Error(err)
 		} else if !metav1.IsControlledBy(child, ready) {
 			t.Errorf("%s is owned by %v", kind, child.GetOwnerReferences())
@@ -64,30 +60,26 @@ func TestANewApplicationBecomesReadyWithSixWrites(t *testing.T) {
 
 // What the tutorial looks at.
 func TestTheSampleLooksAsInTheTutorial(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(sample())
 	s.awaitReady("application-sample", 2)
-	service := mustGet[corev1.Service](s, "application-sample")
+	service := testenv.MustGet[corev1.Service](s.Env, "application-sample")
 	if service.Spec.Type != corev1.ServiceTypeClusterIP || len(service.Spec.Ports) != 1 ||
 		service.Spec.Ports[0].Port != 8080 || service.Spec.Ports[0].Protocol != corev1.ProtocolTCP {
 		t.Errorf("the Service is %+v", service.Spec)
 	}
-	ingress := mustGet[networkingv1.Ingress](s, "application-sample")
+	ingress := testenv.MustGet[networkingv1.Ingress](s.Env, "application-sample")
 	if *ingress.Spec.IngressClassName != "nginx" || ingress.Spec.Rules[0].Host != "example.foo.com" || len(ingress.Spec.TLS) > 0 {
 		t.Errorf("the Ingress is %+v", ingress.Spec)
 	}
-	pods := &corev1.PodList{}
-	if err := cluster.Client.List(t.Context(), pods, client.InNamespace(s.Namespace), client.MatchingLabels(service.Spec.Selector)); err != nil {
-		t.Fatal(err)
-	}
-	if len(pods.Items) != 2 {
-		t.Errorf("the Service has %d pods", len(pods.Items))
+	if pods, err := s.Pods(t.Context(), service.Spec.Selector); err != nil || len(pods) != 2 {
+		t.Errorf("the Service has the pods %v: %v", pods, err)
 	}
 }
 
 // Everything that a spec can say, in notations that the API server changes, comes to rest as well.
 func TestAnApplicationThatUsesEverythingComesToRest(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(sample().Caches("cache").Env("A", "1").Env("EMPTY", "").Spec(func(spec *v1alpha1.ApplicationSpec) {
 		spec.Ingress.TLSSecret = "shop-tls"
 		spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1000m"), corev1.ResourceMemory: resource.MustParse("0.5Gi")}
@@ -104,8 +96,8 @@ func TestAnApplicationThatUsesEverythingComesToRest(t *testing.T) {
 		t.Errorf("the URL is %q", ready.Status.URL)
 	}
 	s.Await("the cache is at rest", func(ctx context.Context) error {
-		cache := memcachedNamed(s, "cache")
-		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(cache), cache); err != nil {
+		cache := s.memcached("cache")
+		if err := s.Read(ctx, cache); err != nil {
 			return err
 		}
 		if !meta.IsStatusConditionTrue(cache.Status.Conditions, v1alpha1.ConditionReady) {
@@ -118,25 +110,14 @@ func TestAnApplicationThatUsesEverythingComesToRest(t *testing.T) {
 
 // A cluster holds far more objects than are ours; they must not fill the operator's memory.
 func TestOnlyOurObjectsAreWatched(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(web())
 	s.awaitReady("web", 1)
-	watched := map[string]string{}
-	for _, watch := range s.Operator.Traffic.Watches() {
-		watched[path.Base(watch.Path)] = watch.Query.Get("labelSelector")
-	}
-	const ours = "app.kubernetes.io/managed-by=memcached-operator"
-	want := map[string]string{
-		"applications": "", "memcacheds": "", "deployments": ours, "services": ours, "secrets": ours,
-		"ingresses": ours, "networkpolicies": ours, "poddisruptionbudgets": ours, "pods": ours, "statefulsets": ours,
-	}
-	if difference := cmp.Diff(want, watched); difference != "" {
-		t.Errorf("watched kinds and their selectors (-want +got):\n%s", difference)
-	}
+	s.AssertWatchesOnlyOurs()
 }
 
 func TestWhatIsTurnedOffIsDeleted(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(sample())
 	s.awaitReady("application-sample", 2)
 	s.Edit(s.application("application-sample"), `{"spec":{"ingress":null,"replicas":1}}`)
@@ -146,7 +127,7 @@ func TestWhatIsTurnedOffIsDeleted(t *testing.T) {
 	}
 	for _, kind := range []string{"Ingress", "PodDisruptionBudget"} {
 		child := s.children("application-sample")[kind]
-		if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(child), child); !apierrors.IsNotFound(err) {
+		if err := s.Read(t.Context(), child); !apierrors.IsNotFound(err) {
 			t.Errorf("%s is still there: %v", kind, err)
 		}
 	}
@@ -154,28 +135,28 @@ func TestWhatIsTurnedOffIsDeleted(t *testing.T) {
 	if again := s.awaitReady("application-sample", 2); again.Status.URL != "http://b.example.com/shop" {
 		t.Errorf("the URL is %q", again.Status.URL)
 	}
-	mustGet[policyv1.PodDisruptionBudget](s, "application-sample")
+	testenv.MustGet[policyv1.PodDisruptionBudget](s.Env, "application-sample")
 }
 
 func TestANewPortReplacesTheOldOne(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(web())
 	s.awaitReady("web", 1)
 	s.Edit(s.application("web"), `{"spec":{"port":3000}}`)
 	if ready := s.awaitReady("web", 1); ready.Status.URL != "http://web."+s.Namespace+".svc:3000" {
 		t.Errorf("the URL is %q", ready.Status.URL)
 	}
-	if ports := mustGet[corev1.Service](s, "web").Spec.Ports; len(ports) != 1 || ports[0].Port != 3000 {
+	if ports := testenv.MustGet[corev1.Service](s.Env, "web").Spec.Ports; len(ports) != 1 || ports[0].Port != 3000 {
 		t.Errorf("the Service's ports are %+v", ports)
 	}
-	deployment := mustGet[appsv1.Deployment](s, "web")
+	deployment := testenv.MustGet[appsv1.Deployment](s.Env, "web")
 	if ports := deployment.Spec.Template.Spec.Containers[0].Ports; len(ports) != 1 || ports[0].ContainerPort != 3000 {
 		t.Errorf("the container's ports are %+v", ports)
 	}
 }
 
 func TestNoReplicaIsReady(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(web().Replicas(0))
 	s.awaitReady("web", 0)
 	s.Edit(s.application("web"), `{"spec":{"replicas":null}}`) // The default is one.
@@ -183,75 +164,43 @@ func TestNoReplicaIsReady(t *testing.T) {
 }
 
 func TestTheScaleSubresourceWorks(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(web())
 	s.awaitReady("web", 1)
-	scale := &autoscalingv1.Scale{}
-	if err := cluster.Client.SubResource("scale").Get(t.Context(), s.application("web"), scale); err != nil {
-		t.Fatal(err)
-	}
-	if scale.Spec.Replicas != 1 || scale.Status.Replicas != 1 {
-		t.Errorf("scale is %+v", scale)
-	}
-	selector, err := metav1.ParseToLabelSelector(scale.Status.Selector)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods := &corev1.PodList{}
-	if err := cluster.Client.List(t.Context(), pods, client.InNamespace(s.Namespace), client.MatchingLabels(selector.MatchLabels)); err != nil {
-		t.Fatal(err)
-	}
-	if len(pods.Items) != 1 {
-		t.Errorf("the selector %q finds %d pods", scale.Status.Selector, len(pods.Items))
-	}
-	scale.Spec.Replicas = 3
-	if err := cluster.Client.SubResource("scale").Update(t.Context(), s.application("web"), client.WithSubResourceBody(scale)); err != nil {
-		t.Fatal(err)
-	}
+	s.ScaleFromOne(s.application("web"), 3)
 	s.awaitReady("web", 3)
 }
 
 // An operator that has just been upgraded or has just become the leader must not disturb anything.
 func TestARestartedOperatorWritesNothing(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(sample())
 	s.awaitReady("application-sample", 2)
-	s.Operator.Stop()
-	s.StartOperator()
-	s.Await("a reconcile", func(context.Context) error {
-		if s.Reconciles() == 0 {
-			return errors.New("none yet")
-		}
-		return nil
-	})
-	s.AssertQuiet(s.everything("application-sample")...)
-	if writes := s.Operator.Traffic.Writes(); len(writes) > 0 {
-		t.Errorf("the restarted operator wrote %v", writes)
-	}
+	s.AssertRestartWritesNothing(s.everything("application-sample")...)
 }
 
 func TestADeletedApplicationIsLeftToTheGarbageCollector(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	object := s.create(sample())
 	s.awaitReady("application-sample", 2)
-	if err := cluster.Client.Delete(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	s.Delete(object)
 	// No finalizer: it is gone at once.
-	if _, err := get[v1alpha1.Application](t.Context(), s, "application-sample"); !apierrors.IsNotFound(err) {
+	if _, err := testenv.Get[v1alpha1.Application](t.Context(), s.Env, "application-sample"); !apierrors.IsNotFound(err) {
 		t.Errorf("after the deletion: %v", err)
 	}
-	s.Kubernetes.CollectGarbage(t, object.UID)
 	for kind, child := range s.children("application-sample") {
-		if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(child), child); !apierrors.IsNotFound(err) {
-			t.Errorf("%s is there: %v", kind, err)
-		}
+		s.Await(kind+" is gone", func(ctx context.Context) error {
+			if err := s.Read(ctx, child); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("it is there: %w", err)
+			}
+			return nil
+		})
 	}
 }
 
 func TestFailingPodsAreReported(t *testing.T) {
-	s := newStory(t)
-	s.Kubernetes.Sicken(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}})
+	s := newSuite(t)
+	s.HoldContainers("ImagePullBackOff")
 	object := s.create(web())
 	if _, message := s.awaitReason(object, v1alpha1.ReasonPodsFailing); message !=
 		"1 of 1 pod is failing: the image cannot be pulled (ImagePullBackOff)" {
@@ -261,8 +210,7 @@ func TestFailingPodsAreReported(t *testing.T) {
 
 func TestApplicationsOfOneNameInTwoNamespacesAreApart(t *testing.T) {
 	other := cluster.Namespace(t)
-	s := newStory(t, other)
-	cluster.PlayKubernetes(t, other)
+	s := newSuite(t, other)
 	s.create(web().Replicas(1))
 	s.create(testkit.MakeApplication("web").Namespace(other).Replicas(2))
 	s.awaitReady("web", 1)

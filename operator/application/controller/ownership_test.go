@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
-	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
 // foreign returns an object of each kind as somebody else might have made it.
@@ -44,12 +44,10 @@ func foreign() map[string]client.Object {
 func TestAForeignObjectIsLeftAloneUntilItIsGone(t *testing.T) {
 	for kind, object := range foreign() {
 		t.Run(kind, func(t *testing.T) {
-			s := newStory(t)
+			s := newSuite(t)
 			object.SetNamespace(s.Namespace)
 			object.SetName("application-sample")
-			if err := cluster.Client.Create(t.Context(), object); err != nil {
-				t.Fatal(err)
-			}
+			s.Create(object)
 			want := specOf(t, object)
 			created := s.create(sample())
 			found, message := s.awaitReason(created, v1alpha1.ReasonNameConflict)
@@ -64,15 +62,13 @@ func TestAForeignObjectIsLeftAloneUntilItIsGone(t *testing.T) {
 			if (kind == "Ingress" || kind == "Service") && strings.Contains(found.Status.URL, "example.foo.com") {
 				t.Errorf("the URL is that of somebody else: %q", found.Status.URL)
 			}
-			if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			if err := s.Read(t.Context(), object); err != nil {
 				t.Fatal(err)
 			}
 			if difference := cmp.Diff(want, specOf(t, object)); difference != "" || len(object.GetOwnerReferences())+len(object.GetLabels()) > 0 {
 				t.Errorf("the foreign %s was changed: %s %v %v", kind, difference, object.GetOwnerReferences(), object.GetLabels())
 			}
-			if err := cluster.Client.Delete(t.Context(), object); err != nil {
-				t.Fatal(err)
-			}
+			s.Delete(object)
 			s.Edit(s.application("application-sample"), `{"spec":{"replicas":3}}`) // Otherwise it is looked at within a minute.
 			s.awaitReady("application-sample", 3)
 		})
@@ -81,30 +77,28 @@ func TestAForeignObjectIsLeftAloneUntilItIsGone(t *testing.T) {
 
 // What is turned off is deleted only if it is ours.
 func TestAForeignObjectIsNotDeleted(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	for _, kind := range []string{"Ingress", "PodDisruptionBudget"} {
 		object := foreign()[kind]
 		object.SetNamespace(s.Namespace)
 		object.SetName("web")
 		object.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "memcached-operator"})
-		if err := cluster.Client.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+		s.Create(object)
 	}
 	s.create(web())
 	s.awaitReady("web", 1)
-	mustGet[networkingv1.Ingress](s, "web")
-	mustGet[policyv1.PodDisruptionBudget](s, "web")
+	testenv.MustGet[networkingv1.Ingress](s.Env, "web")
+	testenv.MustGet[policyv1.PodDisruptionBudget](s.Env, "web")
 }
 
 // An Application and a cache of one name want the same Deployment: the second says so, the first is not disturbed.
 func TestACacheOfTheSameNameIsNotDisturbed(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create(web())
 	s.awaitReady("web", 1)
 	s.createCache("web")
 	s.AwaitEvent("NameConflict", "Deployment web already exists and does not belong to this Memcached")
-	if image := mustGet[appsv1.Deployment](s, "web").Spec.Template.Spec.Containers[0].Image; image != web().Obj().Spec.Image {
+	if image := testenv.MustGet[appsv1.Deployment](s.Env, "web").Spec.Template.Spec.Containers[0].Image; image != web().Obj().Spec.Image {
 		t.Errorf("the Deployment runs %s", image)
 	}
 	s.awaitReady("web", 1)

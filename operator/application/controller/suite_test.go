@@ -8,157 +8,90 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
-	operatormanager "github.com/example/memcached-operator/operator/manager"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+	"github.com/example/memcached-operator/operator/manager"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
-	"github.com/example/memcached-operator/operator/olmcondition"
 )
 
-func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(cluster.MainWithControllers(m)) }
 
-// story is what every test starts from: a namespace, a played Kubernetes, a running operator with both controllers.
-type story struct {
-	*cluster.Story
+// suite is what every test starts from: a namespace in which the operator runs, with both controllers.
+type suite struct{ *testenv.Env }
 
-	work *olmcondition.Tracker
-}
-
-// newStory starts the operator for a new namespace, and for those given.
-func newStory(t *testing.T, others ...string) *story {
+// newSuite starts the operator for a new namespace, and for those given.
+func newSuite(t *testing.T, others ...string) *suite {
 	t.Helper()
-	t.Parallel()
-	s := &story{work: olmcondition.NewTracker()}
-	s.Story = cluster.NewStory(t, func(config *rest.Config, namespace string, registry *prometheus.Registry) (manager.Manager, error) {
-		return operatormanager.New(config, operatormanager.Options{
-			MetricsAddress: "0", HealthAddress: "0", WatchNamespaces: append(others, namespace), Metrics: registry, Work: s.work,
-			Images: inputs.Images{Memcached: map[string]string{"1.6.18": "docker.io/library/memcached:1.6"}, Default: "1.6.18"},
-		})
-	})
-	return s
+	return &suite{testenv.New(t, manager.Options{
+		WatchNamespaces: others,
+		Images:          inputs.Images{Memcached: map[string]string{"1.6.18": "docker.io/library/memcached:1.6"}, Default: "1.6.18"},
+	})}
 }
 
-// create makes an Application in the story's namespace, unless it says another.
-func (s *story) create(wanted *testkit.Application) *v1alpha1.Application {
+// create makes an Application in the suite's namespace, unless it says another.
+func (s *suite) create(wanted *testkit.Application) *v1alpha1.Application {
 	s.Helper()
 	object := wanted.Obj()
 	if object.Namespace == "default" {
 		object.Namespace = s.Namespace
 	}
-	if err := cluster.Client.Create(s.Context(), object); err != nil {
-		s.Fatalf("create Application %s: %v", object.Name, err)
-	}
+	s.Create(object)
 	return object
 }
 
 // createCache makes a Memcached of one node.
-func (s *story) createCache(name string) {
+func (s *suite) createCache(name string) {
 	s.Helper()
-	object := testkit.MakeMemcached(name).Namespace(s.Namespace).Size(1).Obj()
-	if err := cluster.Client.Create(s.Context(), object); err != nil {
-		s.Fatalf("create Memcached %s: %v", name, err)
-	}
+	s.Create(testkit.MakeMemcached(name).Namespace(s.Namespace).Size(1).Obj())
 }
 
-func named[T any, P interface {
-	*T
-	client.Object
-}](s *story, name string) P {
-	object := P(new(T))
-	object.SetNamespace(s.Namespace)
-	object.SetName(name)
-	return object
+func (s *suite) application(name string) *v1alpha1.Application {
+	return testenv.Named[v1alpha1.Application](s.Env, name)
 }
 
-// get reads an object of the story's namespace.
-func get[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, s *story, name string) (P, error) {
-	object := P(new(T))
-	return object, s.Get(ctx, name, object)
-}
-
-// mustGet reads an object that has to be there.
-func mustGet[T any, P interface {
-	*T
-	client.Object
-}](s *story, name string) P {
-	s.Helper()
-	object, err := get[T, P](s.Context(), s, name)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return object
-}
-
-func (s *story) application(name string) *v1alpha1.Application {
-	return named[v1alpha1.Application](s, name)
+func (s *suite) memcached(name string) *cachev1alpha1.Memcached {
+	return testenv.Named[cachev1alpha1.Memcached](s.Env, name)
 }
 
 // awaitReady waits until an Application is Ready with the given number of pods.
-func (s *story) awaitReady(name string, replicas int32) *v1alpha1.Application {
+func (s *suite) awaitReady(name string, replicas int32) *v1alpha1.Application {
 	s.Helper()
-	var found *v1alpha1.Application
-	s.Await(fmt.Sprintf("%s is Ready with %d pods", name, replicas), func(ctx context.Context) error {
-		var err error
-		if found, err = get[v1alpha1.Application](ctx, s, name); err != nil {
-			return err
-		}
-		ready := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionReady)
-		if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != found.Generation ||
-			found.Status.ObservedGeneration != found.Generation ||
+	return testenv.AwaitReady(s.Env, name, func(_ context.Context, found *v1alpha1.Application) error {
+		if found.Status.ObservedGeneration != found.Generation ||
 			found.Status.ReadyReplicas != replicas || found.Status.Replicas != replicas {
 			return fmt.Errorf("status is %+v", found.Status)
 		}
 		return nil
 	})
-	return found
 }
 
-// awaitReason waits until an Application is not Ready for a reason.
-func (s *story) awaitReason(object *v1alpha1.Application, reason string) (found *v1alpha1.Application, message string) {
+// awaitReason waits until an Application is not Ready for a reason, and returns it and the message.
+func (s *suite) awaitReason(object *v1alpha1.Application, reason string) (*v1alpha1.Application, string) {
 	s.Helper()
-	found = &v1alpha1.Application{}
-	s.Await(fmt.Sprintf("Ready of %s is False because of %s", object.Name, reason), func(ctx context.Context) error {
-		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(object), found); err != nil {
-			return err
-		}
-		ready := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionReady)
-		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != reason {
-			return fmt.Errorf("status is %+v", found.Status)
-		}
-		message = ready.Message
-		return nil
-	})
-	return found, message
+	return testenv.AwaitNotReady[v1alpha1.Application](s.Env, object.Name, reason)
 }
 
 // children returns an empty object of each kind that an Application owns, with its name.
-func (s *story) children(name string) map[string]client.Object {
+func (s *suite) children(name string) map[string]client.Object {
 	return map[string]client.Object{
-		"Deployment":          named[appsv1.Deployment](s, name),
-		"Service":             named[corev1.Service](s, name),
-		"Ingress":             named[networkingv1.Ingress](s, name),
-		"PodDisruptionBudget": named[policyv1.PodDisruptionBudget](s, name),
+		"Deployment":          testenv.Named[appsv1.Deployment](s.Env, name),
+		"Service":             testenv.Named[corev1.Service](s.Env, name),
+		"Ingress":             testenv.Named[networkingv1.Ingress](s.Env, name),
+		"PodDisruptionBudget": testenv.Named[policyv1.PodDisruptionBudget](s.Env, name),
 	}
 }
 
 // everything returns an Application with its children.
-func (s *story) everything(name string) []client.Object {
+func (s *suite) everything(name string) []client.Object {
 	return append(slices.Collect(maps.Values(s.children(name))), s.application(name))
 }
 
@@ -167,9 +100,5 @@ func sample() *testkit.Application {
 	return testkit.MakeApplication("application-sample").Replicas(2).Ingress("example.foo.com", "", "nginx")
 }
 
-// web is short, for stories about something else.
+// web is short, for tests of something else.
 func web() *testkit.Application { return testkit.MakeApplication("web") }
-
-func memcachedNamed(s *story, name string) *cachev1alpha1.Memcached {
-	return named[cachev1alpha1.Memcached](s, name)
-}

@@ -165,23 +165,7 @@ func create(t *testing.T, namespace, name string, more object) error {
 	if name != "" {
 		metadata = object{"namespace": namespace, "name": name}
 	}
-	return cluster.Client.Create(t.Context(), &unstructured.Unstructured{Object: normal(object{
+	return cluster.CreateManifest(t, object{
 		"apiVersion": "app.example.com/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec,
-	})}, client.FieldValidation("Strict"))
-}
-
-// normal makes every int the int64 that unstructured objects hold.
-func normal(from object) object {
-	to := object{}
-	for key, value := range from {
-		switch value := value.(type) {
-		case int:
-			to[key] = int64(value)
-		case object:
-			to[key] = normal(value)
-		default:
-			to[key] = value
-		}
-	}
-	return to
+	})
 }

@@ -1,3 +1,3 @@
-// Package testkit holds what tests of several packages need: objects that are short to write, golden files, and logs to
-// read. The operator itself does not import it.
+// Package testkit holds what tests of several packages need: objects that are short to write, golden files, logs to read,
+// and polling. The operator itself does not import it.
 package testkit

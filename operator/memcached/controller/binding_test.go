@@ -16,6 +16,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
 // entries returns what clients find in the Secret of a cache.
@@ -28,12 +29,13 @@ func entries(secret *corev1.Secret) map[string]string {
 }
 
 // awaitBinding waits until Service and Secret of the cache of the name "cache" are what clients rely on.
-func (s *story) awaitBinding() (*corev1.Service, *corev1.Secret) {
+func (s *suite) awaitBinding() (*corev1.Service, *corev1.Secret) {
 	s.Helper()
-	service, secret := s.service(), s.secret()
+	var service *corev1.Service
+	var secret *corev1.Secret
 	s.Await("the binding of the cache", func(ctx context.Context) error {
-		err := errors.Join(s.Get(ctx, service.Name, service), s.Get(ctx, secret.Name, secret))
-		if err != nil {
+		service, secret = s.service(), s.secret()
+		if err := errors.Join(s.Read(ctx, service), s.Read(ctx, secret)); err != nil {
 			return err
 		}
 		host := "cache-nodes." + s.Namespace + ".svc"
@@ -54,7 +56,7 @@ func (s *story) awaitBinding() (*corev1.Service, *corev1.Secret) {
 }
 
 func TestACacheTellsHowToReachIt(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 2)
 	ready := s.awaitReady("cache", 2)
 	service, secret := s.awaitBinding()
@@ -73,7 +75,7 @@ func TestACacheTellsHowToReachIt(t *testing.T) {
 
 func TestABindingThatIsChangedIsPutBackAndAnnounced(t *testing.T) {
 	for name, test := range map[string]struct {
-		object   func(*story) client.Object
+		object   func(*suite) client.Object
 		edit     string
 		mentions []string
 	}{
@@ -101,7 +103,7 @@ func TestABindingThatIsChangedIsPutBackAndAnnounced(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newSuite(t)
 			s.create("cache", 1)
 			s.awaitReady("cache", 1)
 			service, secret := s.awaitBinding()
@@ -121,11 +123,11 @@ func TestABindingThatIsChangedIsPutBackAndAnnounced(t *testing.T) {
 	}
 }
 
-func secretOf(s *story) client.Object  { return s.secret() }
-func serviceOf(s *story) client.Object { return s.service() }
+func secretOf(s *suite) client.Object  { return s.secret() }
+func serviceOf(s *suite) client.Object { return s.service() }
 
 // assertNoEventMentions fails if an event tells what is or was in the Secret.
-func (s *story) assertNoEventMentions(old string, secret *corev1.Secret) {
+func (s *suite) assertNoEventMentions(old string, secret *corev1.Secret) {
 	s.Helper()
 	events := &corev1.EventList{}
 	if err := cluster.Client.List(s.Context(), events, client.InNamespace(s.Namespace)); err != nil {
@@ -141,15 +143,13 @@ func (s *story) assertNoEventMentions(old string, secret *corev1.Secret) {
 }
 
 func TestADeletedBindingIsMadeAgain(t *testing.T) {
-	for name, object := range map[string]func(*story) client.Object{"Service": serviceOf, "Secret": secretOf} {
+	for name, object := range map[string]func(*suite) client.Object{"Service": serviceOf, "Secret": secretOf} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newSuite(t)
 			s.create("cache", 1)
 			s.awaitReady("cache", 1)
 			s.awaitBinding()
-			if err := cluster.Client.Delete(t.Context(), object(s)); err != nil {
-				t.Fatal(err)
-			}
+			s.Delete(object(s))
 			deleted := time.Now()
 			s.awaitBinding()
 			if took := time.Since(deleted); took > soon {
@@ -165,32 +165,30 @@ func TestADeletedBindingIsMadeAgain(t *testing.T) {
 // Somebody else's Service or Secret costs the cache its binding, but no node.
 func TestAForeignBindingIsLeftAloneAndTheNodesRun(t *testing.T) {
 	for name, test := range map[string]struct {
-		foreign func(*story) client.Object
+		foreign func(*suite) client.Object
 		says    string
 	}{
-		"Service": {says: "Service cache-nodes already exists", foreign: func(s *story) client.Object {
+		"Service": {says: "Service cache-nodes already exists", foreign: func(s *suite) client.Object {
 			service := s.service()
 			service.Spec.Ports = []corev1.ServicePort{{Port: 80}}
 			return service
 		}},
-		"Secret": {says: "Secret cache-binding already exists", foreign: func(s *story) client.Object {
+		"Secret": {says: "Secret cache-binding already exists", foreign: func(s *suite) client.Object {
 			secret := s.secret()
 			secret.StringData = map[string]string{"password": "secret"}
 			return secret
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newSuite(t)
 			foreign := test.foreign(s)
-			if err := cluster.Client.Create(t.Context(), foreign); err != nil {
-				t.Fatal(err)
-			}
+			s.Create(foreign)
 			s.create("cache", 2)
 			if message := s.awaitReason(v1alpha1.ReasonNameConflict); !strings.Contains(message, test.says) {
 				t.Errorf("the message is %q", message)
 			}
 			s.Await("both nodes are there all the same", func(ctx context.Context) error {
-				found, err := get[v1alpha1.Memcached](ctx, s, "cache")
+				found, err := testenv.Get[v1alpha1.Memcached](ctx, s.Env, "cache")
 				if err == nil && (found.Status.ReadyReplicas != 2 || found.Status.Binding != nil ||
 					!meta.IsStatusConditionTrue(found.Status.Conditions, v1alpha1.ConditionAvailable)) {
 					err = fmt.Errorf("status is %+v", found.Status)
@@ -198,15 +196,13 @@ func TestAForeignBindingIsLeftAloneAndTheNodesRun(t *testing.T) {
 				return err
 			})
 			now := test.foreign(s)
-			if err := s.Get(t.Context(), foreign.GetName(), now); err != nil {
+			if err := s.Read(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
 			if now.GetResourceVersion() != foreign.GetResourceVersion() {
 				t.Errorf("the foreign object was changed: %+v", now)
 			}
-			if err := cluster.Client.Delete(t.Context(), now); err != nil {
-				t.Fatal(err)
-			}
+			s.Delete(now)
 			s.Edit(s.memcached("cache"), `{"spec":{"size":1}}`) // Otherwise it is looked at within a minute.
 			if ready := s.awaitReady("cache", 1); ready.Status.Binding == nil {
 				t.Error("the cache is Ready without a binding")

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
 // rivals are others who are always faster than the operator with what is on.
@@ -61,7 +62,7 @@ func (r rivalledStatus) Patch(
 }
 
 // awaitConflicts waits until some more writes of Services have conflicted.
-func (s *story) awaitConflicts(more int32) {
+func (s *suite) awaitConflicts(more int32) {
 	s.Helper()
 	before := s.rivals.faster.Load()
 	s.Await("more conflicts", func(context.Context) error {
@@ -73,9 +74,9 @@ func (s *story) awaitConflicts(more int32) {
 }
 
 // teamOf returns the label "team" of a pod.
-func (s *story) teamOf(ctx context.Context, name string) string {
+func (s *suite) teamOf(ctx context.Context, name string) string {
 	s.Helper()
-	pod, err := get[corev1.Pod](ctx, s, name)
+	pod, err := testenv.Get[corev1.Pod](ctx, s.Env, name)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func (s *story) teamOf(ctx context.Context, name string) string {
 
 // A pass whose status conflicts is repeated, but what it has done is done only once.
 func TestWhatWasDoneIsToldAlthoughTheStatusConflicts(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 1, inSlots)
 	s.awaitReady("cache", 1)
 	s.rivals.statuses.Store(true)
@@ -104,7 +105,7 @@ func TestWhatWasDoneIsToldAlthoughTheStatusConflicts(t *testing.T) {
 
 // Nodes are left alone by a pass that has found its knowledge outdated.
 func TestNodesAreLeftAloneWhileAnObjectConflicts(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 1, inSlots)
 	s.awaitReady("cache", 1)
 	s.rivals.services.Store(true)
@@ -112,7 +113,7 @@ func TestNodesAreLeftAloneWhileAnObjectConflicts(t *testing.T) {
 	s.awaitConflicts(1) // From here on, each pass meets one.
 	s.Edit(s.memcached("cache"), `{"spec":{"podLabels":{"team":"shop"}}}`)
 	s.Await("a new revision", func(ctx context.Context) error {
-		set, err := get[appsv1.StatefulSet](ctx, s, "cache")
+		set, err := testenv.Get[appsv1.StatefulSet](ctx, s.Env, "cache")
 		if err == nil && (set.Spec.Template.Labels["team"] != "shop" || set.Status.ObservedGeneration != set.Generation) {
 			return errors.New("not yet")
 		}

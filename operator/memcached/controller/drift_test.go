@@ -12,6 +12,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
 // soon is how fast drift is put back. Waiting news take three seconds and more.
@@ -30,17 +31,14 @@ func TestDriftIsPutBackAndAnnounced(t *testing.T) {
 		"our annotation":      {edit: `{"metadata":{"annotations":null}}`, mentions: "applied-template"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newSuite(t)
 			s.create("cache", 2)
 			before := s.awaitReady("cache", 2)
-			original, err := get[appsv1.Deployment](t.Context(), s, "cache")
-			if err != nil {
-				t.Fatal(err)
-			}
+			original := testenv.MustGet[appsv1.Deployment](s.Env, "cache")
 			s.Edit(s.deployment("cache"), test.edit)
 			edited := time.Now()
 			s.Await("the Deployment is as before", func(ctx context.Context) error {
-				now, err := get[appsv1.Deployment](ctx, s, "cache")
+				now, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "cache")
 				if err != nil {
 					return err
 				}
@@ -51,7 +49,7 @@ func TestDriftIsPutBackAndAnnounced(t *testing.T) {
 			}
 			s.AwaitEvent(v1alpha1.EventDriftRepaired, "Deployment cache", test.mentions)
 			s.awaitReady("cache", 2)
-			if after, err := get[appsv1.Deployment](t.Context(), s, "cache"); err != nil || after.UID != original.UID {
+			if after, err := testenv.Get[appsv1.Deployment](t.Context(), s.Env, "cache"); err != nil || after.UID != original.UID {
 				t.Errorf("the Deployment of %s was created anew: %v", before.Name, err)
 			}
 		})
@@ -78,18 +76,13 @@ func sameOpinion(want, got *appsv1.Deployment) error {
 }
 
 func TestADeletedDeploymentIsMadeAgain(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 1)
 	s.awaitReady("cache", 1)
-	old, err := get[appsv1.Deployment](t.Context(), s, "cache")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.Client.Delete(t.Context(), old); err != nil {
-		t.Fatal(err)
-	}
+	old := testenv.MustGet[appsv1.Deployment](s.Env, "cache")
+	s.Delete(old)
 	s.Await("a new Deployment", func(ctx context.Context) error {
-		now, err := get[appsv1.Deployment](ctx, s, "cache")
+		now, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "cache")
 		if err == nil && now.UID == old.UID {
 			return fmt.Errorf("still the old one")
 		}
@@ -100,23 +93,20 @@ func TestADeletedDeploymentIsMadeAgain(t *testing.T) {
 
 // What others add to a Deployment, and we have no opinion on, stays.
 func TestFieldsOfOthersAreKept(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 1)
 	s.awaitReady("cache", 1)
 	s.Edit(s.deployment("cache"), `{"metadata":{"annotations":{"example.com/team":"a"}},"spec":{"revisionHistoryLimit":3}}`)
 	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
 	s.awaitReady("cache", 2)
-	now, err := get[appsv1.Deployment](t.Context(), s, "cache")
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := testenv.MustGet[appsv1.Deployment](s.Env, "cache")
 	if now.Annotations["example.com/team"] != "a" || *now.Spec.RevisionHistoryLimit != 3 {
 		t.Errorf("the fields of others were changed: %v, %d", now.Annotations, *now.Spec.RevisionHistoryLimit)
 	}
 }
 
 func TestAStatusEditedByHandIsCorrected(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 1)
 	s.awaitReady("cache", 1)
 	object := s.memcached("cache")

@@ -18,13 +18,14 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 	"github.com/example/memcached-operator/operator/kube/apply"
 )
 
 // released makes a cache of two nodes as v0.1.0 and v0.2.0 did, then starts the operator.
-func released(t *testing.T) *story {
+func released(t *testing.T) *suite {
 	t.Helper()
-	s := newStory(t)
+	s := newSuite(t)
 	s.Operator.Stop()
 	cache := s.create("cache", 2)
 	deployment := releasedDeployment(t)
@@ -37,7 +38,7 @@ func released(t *testing.T) *story {
 	if err := cluster.Client.Apply(t.Context(), configuration, client.FieldOwner("memcached-operator"), client.ForceOwnership); err != nil {
 		t.Fatal(err)
 	}
-	s.images = nextImages
+	s.Options.Images = nextImages
 	s.StartOperator()
 	return s
 }
@@ -61,12 +62,12 @@ func releasedDeployment(t *testing.T) *unstructured.Unstructured {
 }
 
 // pending waits until a change waits to be released, or none does.
-func (s *story) pending(waits bool) *v1alpha1.Memcached {
+func (s *suite) pending(waits bool) *v1alpha1.Memcached {
 	s.Helper()
 	var found *v1alpha1.Memcached
 	s.Await(fmt.Sprintf("a change waits: %t", waits), func(ctx context.Context) error {
 		var err error
-		if found, err = get[v1alpha1.Memcached](ctx, s, "cache"); err != nil {
+		if found, err = testenv.Get[v1alpha1.Memcached](ctx, s.Env, "cache"); err != nil {
 			return err
 		}
 		condition := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionUpdatePending)
@@ -126,7 +127,7 @@ func TestAChangeOfTheUsersIsNotHeld(t *testing.T) {
 	s.Edit(s.memcached("cache"), `{"spec":{"threads":2}}`)
 	s.pending(false)
 	s.awaitImage(newImage)
-	found, err := get[appsv1.Deployment](t.Context(), s, "cache")
+	found, err := testenv.Get[appsv1.Deployment](t.Context(), s.Env, "cache")
 	if err != nil || !strings.Contains(strings.Join(found.Spec.Template.Spec.Containers[0].Args, " "), "-t 2") {
 		t.Errorf("%v: the Deployment is %+v", err, found.Spec.Template)
 	}
@@ -141,7 +142,7 @@ func TestAWrongSpecLosesNothing(t *testing.T) {
 		"a Secret that is not there":   {`{"auth":{"secretName":"users"}}`, v1alpha1.ReasonSecretNotFound, "there is no Secret users"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newSuite(t)
 			s.create("cache", 2)
 			nodes := s.awaitReady("cache", 2).Status.Nodes
 			s.Edit(s.memcached("cache"), `{"spec":`+test.wrong+`}`)
@@ -157,10 +158,10 @@ func TestAWrongSpecLosesNothing(t *testing.T) {
 }
 
 // awaitImage waits until the Deployment runs an image.
-func (s *story) awaitImage(want string) {
+func (s *suite) awaitImage(want string) {
 	s.Helper()
 	s.Await("the Deployment runs "+want, func(ctx context.Context) error {
-		found, err := get[appsv1.Deployment](ctx, s, "cache")
+		found, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "cache")
 		if err == nil && found.Spec.Template.Spec.Containers[0].Image != want {
 			err = errors.New(found.Spec.Template.Spec.Containers[0].Image)
 		}

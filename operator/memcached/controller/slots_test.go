@@ -13,31 +13,17 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
-	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
 // inSlots asks for a StatefulSet.
 func inSlots(spec *v1alpha1.MemcachedSpec) { spec.Workload = v1alpha1.WorkloadStatefulSet }
 
-// uids returns those of the story's pods, by name.
-func (s *story) uids() map[string]types.UID {
-	s.Helper()
-	pods, uids := &corev1.PodList{}, map[string]types.UID{}
-	if err := cluster.Client.List(s.Context(), pods, client.InNamespace(s.Namespace)); err != nil {
-		s.Fatal(err)
-	}
-	for i := range pods.Items {
-		uids[pods.Items[i].Name] = pods.Items[i].UID
-	}
-	return uids
-}
-
 func TestSlotsKeepTheirNames(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 3, inSlots)
 	ready := s.awaitReady("cache", 3)
 	var hosts []string
@@ -56,14 +42,14 @@ func TestSlotsKeepTheirNames(t *testing.T) {
 
 // A label is changed on the running pods: none of them is replaced.
 func TestALabelIsChangedInPlace(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 2, inSlots)
 	s.awaitReady("cache", 2)
-	before := s.uids()
+	before := s.MustPods()
 	s.Edit(s.memcached("cache"), `{"spec":{"podLabels":{"team":"shop"}}}`)
 	s.Await("the label on every pod", func(ctx context.Context) error {
 		for name := range before {
-			pod, err := get[corev1.Pod](ctx, s, name)
+			pod, err := testenv.Get[corev1.Pod](ctx, s.Env, name)
 			if err != nil {
 				return err
 			}
@@ -74,7 +60,7 @@ func TestALabelIsChangedInPlace(t *testing.T) {
 		return nil
 	})
 	s.awaitReady("cache", 2)
-	if difference := cmp.Diff(before, s.uids()); difference != "" {
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
 		t.Errorf("pods were replaced:\n%s", difference)
 	}
 	s.AwaitEvent(v1alpha1.EventNodeUpdating, "cache-1")
@@ -83,13 +69,13 @@ func TestALabelIsChangedInPlace(t *testing.T) {
 
 // The user's own cold change replaces the pods one by one, the last slot first.
 func TestAColdChangeOfTheUsersReplacesSlotBySlot(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 3, inSlots)
 	s.awaitReady("cache", 3)
-	before := s.uids()
+	before := s.MustPods()
 	s.Edit(s.memcached("cache"), `{"spec":{"threads":2}}`)
 	s.Await("other pods", func(context.Context) error {
-		for name, uid := range s.uids() {
+		for name, uid := range s.MustPods() {
 			if before[name] == uid {
 				return errors.New(name + " is still there")
 			}
@@ -101,22 +87,22 @@ func TestAColdChangeOfTheUsersReplacesSlotBySlot(t *testing.T) {
 
 // Only events tell that a pod of a StatefulSet is refused. They outlive that, and must not be taken for the truth then.
 func TestRefusedSlotsAreReportedUntilTheyCome(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 1, inSlots)
 	s.awaitReady("cache", 1)
-	s.Kubernetes.Refuse(`pods "cache-1" is forbidden: exceeded quota: small`)
+	refusal, allow := s.ForbidPods()
 	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
-	want := `Kubernetes refuses to create pods: create Pod cache-1 in StatefulSet cache failed error: ` +
-		`pods "cache-1" is forbidden: exceeded quota: small`
+	want := `Kubernetes refuses to create pods: Create Pod cache-1 in StatefulSet cache failed error: ` +
+		`pods "cache-1" is forbidden: ` + refusal
 	if message := s.awaitReason(v1alpha1.ReasonNodesRefused); message != want {
 		t.Errorf("the message is %q, want %q", message, want)
 	}
-	s.Kubernetes.Refuse("")
+	allow()
 	s.awaitReady("cache", 2)
 }
 
 func TestACacheMovesToSlotsAndBack(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 2)
 	s.awaitReady("cache", 2)
 	for _, step := range []struct {
@@ -128,7 +114,7 @@ func TestACacheMovesToSlotsAndBack(t *testing.T) {
 	} {
 		s.Edit(s.memcached("cache"), step.edit)
 		s.Await(fmt.Sprintf("%T goes", step.gone), func(ctx context.Context) error {
-			err := s.Get(ctx, "cache", step.gone)
+			err := s.Read(ctx, step.gone)
 			if apierrors.IsNotFound(err) {
 				return nil
 			}
@@ -140,18 +126,18 @@ func TestACacheMovesToSlotsAndBack(t *testing.T) {
 
 // What is turned on appears, and what is turned off goes.
 func TestOptionalObjectsComeAndGo(t *testing.T) {
-	s := newStory(t)
+	s := newSuite(t)
 	s.create("cache", 2)
 	s.awaitReady("cache", 2)
-	objects := map[string]func() client.Object{
-		"Service":             func() client.Object { return &corev1.Service{} },
-		"PodDisruptionBudget": func() client.Object { return &policyv1.PodDisruptionBudget{} },
-		"NetworkPolicy":       func() client.Object { return &networkingv1.NetworkPolicy{} },
+	objects := map[string]client.Object{
+		"Service":             testenv.Named[corev1.Service](s.Env, "cache"),
+		"PodDisruptionBudget": testenv.Named[policyv1.PodDisruptionBudget](s.Env, "cache"),
+		"NetworkPolicy":       testenv.Named[networkingv1.NetworkPolicy](s.Env, "cache"),
 	}
 	await := func(there bool) {
-		for kind, empty := range objects {
+		for kind, object := range objects {
 			s.Await(fmt.Sprintf("a %s: %t", kind, there), func(ctx context.Context) error {
-				err := s.Get(ctx, "cache", empty())
+				err := s.Read(ctx, object)
 				if there || apierrors.IsNotFound(err) {
 					return client.IgnoreNotFound(err)
 				}
@@ -166,7 +152,7 @@ func TestOptionalObjectsComeAndGo(t *testing.T) {
 		}
 		s.Edit(s.memcached("cache"), edit)
 		if on {
-			s.Await("them all", func(ctx context.Context) error { return s.Get(ctx, "cache", &networkingv1.NetworkPolicy{}) })
+			s.Await("them all", func(ctx context.Context) error { return s.Read(ctx, objects["NetworkPolicy"]) })
 		}
 		await(on)
 		s.awaitReady("cache", 2)

@@ -3,26 +3,23 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
-	operatormanager "github.com/example/memcached-operator/operator/manager"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+	"github.com/example/memcached-operator/operator/manager"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
-	"github.com/example/memcached-operator/operator/olmcondition"
 )
 
 const image = "docker.io/library/memcached@sha256:f2ec63287d2a20993885a55d630756819317e76ddd404f90000953e80c188237"
@@ -30,114 +27,67 @@ const image = "docker.io/library/memcached@sha256:f2ec63287d2a20993885a55d630756
 // images are those of the release that caches are made by.
 var images = inputs.Images{Memcached: map[string]string{"1.6.18": image}, Default: "1.6.18", Agent: "quay.io/example/memcached-operator:v1"}
 
-func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(cluster.MainWithControllers(m)) }
 
-// story is what every test starts from: a namespace, a played Kubernetes, a running operator.
-type story struct {
-	*cluster.Story
+// suite is what every test starts from: a namespace in which the operator runs.
+type suite struct {
+	*testenv.Env
 
-	images inputs.Images // Of the operator that is started next.
-	work   *olmcondition.Tracker
 	rivals *rivals
 }
 
-func newStory(t *testing.T) *story {
+func newSuite(t *testing.T) *suite {
 	t.Helper()
-	t.Parallel()
-	s := &story{images: images, work: olmcondition.NewTracker(), rivals: &rivals{}}
-	s.Story = cluster.NewStory(t, func(config *rest.Config, namespace string, registry *prometheus.Registry) (manager.Manager, error) {
-		return operatormanager.New(config, operatormanager.Options{
-			MetricsAddress: "0", HealthAddress: "0", WatchNamespaces: []string{namespace}, Images: s.images, Metrics: registry, Work: s.work,
-			NewClient: func(config *rest.Config, options client.Options) (client.Client, error) {
-				direct, err := client.New(config, options)
-				return rivalled{direct, s.rivals}, err
-			},
-		})
-	})
+	s := &suite{rivals: &rivals{}}
+	s.Env = testenv.New(t, manager.Options{Images: images, NewClient: func(config *rest.Config, options client.Options) (client.Client, error) {
+		direct, err := client.New(config, options)
+		return rivalled{direct, s.rivals}, err
+	}})
 	return s
 }
 
 // create makes a cache.
-func (s *story) create(name string, size int32, changes ...func(*v1alpha1.MemcachedSpec)) *v1alpha1.Memcached {
+func (s *suite) create(name string, size int32, changes ...func(*v1alpha1.MemcachedSpec)) *v1alpha1.Memcached {
 	s.Helper()
 	object := testkit.MakeMemcached(name).Namespace(s.Namespace).Size(size).Obj()
 	for _, change := range changes {
 		change(&object.Spec)
 	}
-	if err := cluster.Client.Create(s.Context(), object); err != nil {
-		s.Fatalf("create Memcached %s: %v", name, err)
-	}
+	s.Create(object)
 	return object
 }
 
-// get reads an object of the story's namespace.
-func get[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, s *story, name string) (P, error) {
-	object := P(new(T))
-	return object, s.Get(ctx, name, object)
+func (s *suite) deployment(name string) *appsv1.Deployment {
+	return testenv.Named[appsv1.Deployment](s.Env, name)
 }
 
-func (s *story) deployment(name string) *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
+func (s *suite) memcached(name string) *v1alpha1.Memcached {
+	return testenv.Named[v1alpha1.Memcached](s.Env, name)
 }
 
 // service and secret are those of the cache of the name "cache".
-func (s *story) service() *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "cache-nodes"}}
-}
-
-func (s *story) secret() *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "cache-binding"}}
-}
-
-func (s *story) memcached(name string) *v1alpha1.Memcached {
-	return &v1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
-}
+func (s *suite) service() *corev1.Service { return testenv.Named[corev1.Service](s.Env, "cache-nodes") }
+func (s *suite) secret() *corev1.Secret   { return testenv.Named[corev1.Secret](s.Env, "cache-binding") }
 
 // awaitReady waits until the cache is Ready with the given number of nodes, all of which exist.
-func (s *story) awaitReady(name string, size int) *v1alpha1.Memcached {
+func (s *suite) awaitReady(name string, size int) *v1alpha1.Memcached {
 	s.Helper()
-	var found *v1alpha1.Memcached
-	s.Await(fmt.Sprintf("%s is Ready with %d nodes", name, size), func(ctx context.Context) error {
-		var err error
-		if found, err = get[v1alpha1.Memcached](ctx, s, name); err != nil {
-			return err
-		}
-		ready := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionReady)
-		if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != found.Generation ||
-			found.Status.ObservedGeneration != found.Generation || int(found.Status.ReadyReplicas) != size {
+	return testenv.AwaitReady(s.Env, name, func(ctx context.Context, found *v1alpha1.Memcached) error {
+		if found.Status.ObservedGeneration != found.Generation || int(found.Status.ReadyReplicas) != size {
 			return fmt.Errorf("status is %+v", found.Status)
 		}
-		pods, err := s.PodNames(ctx)
-		if err != nil {
-			return err
-		}
-		own := slices.DeleteFunc(pods, func(pod string) bool { return !strings.HasPrefix(pod, name+"-") })
-		if !slices.Equal(own, found.Status.Nodes) {
-			return fmt.Errorf("nodes are %v, pods are %v", found.Status.Nodes, own)
+		pods, err := s.Pods(ctx, nil)
+		own := slices.DeleteFunc(slices.Sorted(maps.Keys(pods)), func(pod string) bool { return !strings.HasPrefix(pod, name+"-") })
+		if err != nil || !slices.Equal(own, found.Status.Nodes) {
+			return fmt.Errorf("nodes are %v, pods are %v: %w", found.Status.Nodes, own, err)
 		}
 		return nil
 	})
-	return found
 }
 
 // awaitReason waits until the cache of the name "cache" is not Ready for a reason, and returns the message.
-func (s *story) awaitReason(reason string) string {
+func (s *suite) awaitReason(reason string) string {
 	s.Helper()
-	var message string
-	s.Await("Ready is False because of "+reason, func(ctx context.Context) error {
-		found, err := get[v1alpha1.Memcached](ctx, s, "cache")
-		if err != nil {
-			return err
-		}
-		ready := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionReady)
-		if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != reason {
-			return fmt.Errorf("status is %+v", found.Status)
-		}
-		message = ready.Message
-		return nil
-	})
+	_, message := testenv.AwaitNotReady[v1alpha1.Memcached](s.Env, "cache", reason)
 	return message
 }

@@ -1,7 +1,6 @@
 package controller_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -159,7 +157,8 @@ func TestEveryFieldIsKept(t *testing.T) {
 	if err := cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "everything"}, found); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(decoded(t, object{"spec": everything()})["spec"], found.Object["spec"]); diff != "" {
+	written := cluster.Manifest(t, object{"kind": "Memcached", "spec": everything()})
+	if diff := cmp.Diff(written.Object["spec"], found.Object["spec"]); diff != "" {
 		t.Errorf("-written +kept:\n%s", diff)
 	}
 	known := map[string]bool{}
@@ -168,11 +167,11 @@ func TestEveryFieldIsKept(t *testing.T) {
 			known[name] = true
 		}
 	}
-	written := map[string]bool{}
+	used := map[string]bool{}
 	for name := range everything() {
-		written[name] = true
+		used[name] = true
 	}
-	if diff := cmp.Diff(known, written); diff != "" {
+	if diff := cmp.Diff(known, used); diff != "" {
 		t.Errorf("the manifest does not have every field, -fields +manifest:\n%s", diff)
 	}
 }
@@ -247,22 +246,5 @@ func create(t *testing.T, namespace, name string, spec any) error {
 	if spec != nil {
 		manifest["spec"] = spec
 	}
-	return cluster.Client.Create(t.Context(), &unstructured.Unstructured{Object: decoded(t, manifest)}, strict)
+	return cluster.CreateManifest(t, manifest)
 }
-
-// decoded has numbers as unstructured objects hold them.
-func decoded(t *testing.T, from object) object {
-	t.Helper()
-	raw, err := json.Marshal(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var to object
-	if err := utiljson.Unmarshal(raw, &to); err != nil {
-		t.Fatal(err)
-	}
-	return to
-}
-
-// strict is what kubectl asks for.
-const strict = client.FieldValidation("Strict")

@@ -1,19 +1,19 @@
 package cluster
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	"golang.org/x/mod/semver"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -26,10 +26,6 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// Patience is how long a test waits for what it expects. It is long because the machine may be busy; nothing waits
-// longer than it has to.
-const Patience = 60 * time.Second
-
 // Scheme knows all types that tests handle.
 var Scheme = runtime.NewScheme()
 
@@ -39,15 +35,22 @@ var Config *rest.Config
 // Client reads from and writes to the API server, as administrator and without a cache.
 var Client client.Client
 
-// kubeconfig is how programs reach the API server.
-var kubeconfig []byte
+// Kubeconfig is the path of the file with which programs reach the API server, as administrator.
+var Kubeconfig string
+
+var environment = &envtest.Environment{ErrorIfCRDPathMissing: true}
 
 // Main starts the API server, runs the tests of a package and stops the API server. It returns the exit code.
 func Main(m *testing.M) int {
-	logger := logr.Discard() // Failing tests print what they need; the rest of the log would hide it.
-	log.SetLogger(logger)
-	klog.SetLogger(logger)
-	code, err := run(m)
+	return exitCode(withAPIServer(func() (int, error) { return m.Run(), nil }))
+}
+
+// MainWithControllers does what Main does, and lets Kubernetes' controllers and a kubelet run beside the tests.
+func MainWithControllers(m *testing.M) int {
+	return exitCode(withAPIServer(func() (int, error) { return withControllers(m.Run) }))
+}
+
+func exitCode(code int, err error) int {
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -55,58 +58,61 @@ func Main(m *testing.M) int {
 	return code
 }
 
-func run(m *testing.M) (code int, err error) {
+func withAPIServer(run func() (int, error)) (code int, err error) {
+	logger := logr.Discard() // Failing tests print what they need; the rest of the log would hide it.
+	log.SetLogger(logger)
+	klog.SetLogger(logger)
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run `make test`, which builds etcd and kube-apiserver and sets it, " +
+		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run `make test`, which builds Kubernetes and sets it, " +
 			"or set it yourself with `export KUBEBUILDER_ASSETS=$(go run -C hack/cluster . assets)`")
 	}
 	manifests, err := newestManifests()
 	if err != nil {
 		return 1, err
 	}
-	environment := &envtest.Environment{CRDDirectoryPaths: []string{manifests}, ErrorIfCRDPathMissing: true}
+	environment.CRDDirectoryPaths = []string{manifests}
 	if Config, err = environment.Start(); err != nil {
 		return 1, errors.Join(fmt.Errorf("start the API server: %w", err), environment.Stop())
 	}
 	defer func() { err = errors.Join(err, environment.Stop()) }()
 	Config.QPS = -1
-	kubeconfig = environment.KubeConfig
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, appv1alpha1.AddToScheme, v1alpha1.AddToScheme,
-	} {
-		if err := add(Scheme); err != nil {
-			return 1, err
-		}
+	directory, err := os.MkdirTemp("", "kubeconfig-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
+	Kubeconfig = filepath.Join(directory, "kubeconfig")
+	err = errors.Join(os.WriteFile(Kubeconfig, environment.KubeConfig, 0o600),
+		clientgoscheme.AddToScheme(Scheme), appv1alpha1.AddToScheme(Scheme), v1alpha1.AddToScheme(Scheme))
+	if err != nil {
+		return 1, err
 	}
 	if Client, err = client.New(Config, client.Options{Scheme: Scheme}); err != nil {
 		return 1, err
 	}
-	return m.Run(), nil
+	return run()
 }
 
 // newestManifests returns the manifests of the newest bundle: tests use the CRDs that ship.
 func newestManifests() (string, error) {
-	root, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(root, "bundles")); err == nil {
-			break
+	directory, err := os.Getwd()
+	for err == nil {
+		found, _ := filepath.Glob(filepath.Join(directory, "bundles", "v*", "manifests"))
+		if len(found) > 0 {
+			return slices.MaxFunc(found, func(a, b string) int {
+				return semver.Compare(filepath.Base(filepath.Dir(a)), filepath.Base(filepath.Dir(b)))
+			}), nil
 		}
-		if root == filepath.Dir(root) {
-			return "", errors.New("no directory bundles/ above the test: make it with `make bundle`")
+		if directory == filepath.Dir(directory) {
+			err = errors.New("no bundle in a directory bundles/ above the test: make one with `make bundle`")
 		}
-		root = filepath.Dir(root)
+		directory = filepath.Dir(directory)
 	}
-	found, err := filepath.Glob(filepath.Join(root, "bundles", "v*", "manifests"))
-	if err != nil || len(found) == 0 {
-		return "", errors.Join(err, errors.New("no bundle in bundles/: make it with `make bundle`"))
-	}
-	return slices.MaxFunc(found, func(a, b string) int {
-		return semver.Compare(filepath.Base(filepath.Dir(a)), filepath.Base(filepath.Dir(b)))
-	}), nil
+	return "", err
 }
+
+// Program returns the path of one of Kubernetes' programs.
+func Program(name string) string { return filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), name) }
 
 // Namespace creates a namespace for one test.
 func Namespace(t *testing.T) string {
@@ -118,36 +124,22 @@ func Namespace(t *testing.T) string {
 	return namespace.Name
 }
 
-// Kubeconfig returns the path of a file that gives programs access to the API server.
-func Kubeconfig(t *testing.T) string {
+// Manifest returns what a user might have written, which Go's types would not let us write.
+func Manifest(t *testing.T, content map[string]any) *unstructured.Unstructured {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
-		t.Fatalf("write a kubeconfig: %v", err)
+	object := &unstructured.Unstructured{}
+	raw, err := json.Marshal(content)
+	if err == nil {
+		err = object.UnmarshalJSON(raw) // Its numbers are those of unstructured objects.
 	}
-	return path
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
 }
 
-// Await polls until check returns nil, and fails the test with its last error when that does not happen in time.
-func Await(t *testing.T, what string, check func(context.Context) error) {
+// CreateManifest creates an object as kubectl does: unknown fields are refused.
+func CreateManifest(t *testing.T, content map[string]any) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
-	defer cancel()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	var last error
-	for {
-		err := check(ctx)
-		if err == nil {
-			return
-		}
-		if last == nil || ctx.Err() == nil {
-			last = err // What a request that ran out of time says is not what was missing.
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("waited %s for this: %s\nlast seen: %v", Patience, what, last)
-		}
-	}
+	return Client.Create(t.Context(), Manifest(t, content), client.FieldValidation("Strict"))
 }

@@ -1,4 +1,5 @@
-// Package cluster gives tests a real API server with etcd, and plays the parts of Kubernetes that are missing there:
-// what the Deployment controller, the kubelet and the garbage collector do. It also counts what an operator under test
-// asks of the API server. It knows nothing about any controller of ours.
+// Package cluster gives tests a Kubernetes without nodes: a real API server with etcd and, for tests of whole
+// reconciles, the real controllers of Deployments, StatefulSets, PodDisruptionBudgets, garbage and namespaces. It stands in
+// for the scheduler and the kubelet alone. It also counts the requests of an operator under test. What an operator is does
+// not belong here: see testenv.
 package cluster

@@ -1,72 +1,111 @@
 package cluster
 
 import (
-	"fmt"
+	"context"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// startContainers starts the containers of a pod that do not run yet, or whose image has changed, and reports the
-// resources that they are given. New containers stay in the state sick, unless it is empty. It returns whether the status
-// has changed.
-func startContainers(pod *corev1.Pod, sick corev1.ContainerState) bool {
-	changed := false
+// nodeName is the name of the one node.
+const nodeName = "node"
+
+// held are the reasons for which containers that start in a namespace stay in the state Waiting.
+var held sync.Map
+
+// HoldContainers keeps the containers that start in a namespace from now on in the state Waiting, for the given reason.
+// Without a reason they run.
+func HoldContainers(namespace, reason string) { held.Store(namespace, reason) }
+
+// startKubelet starts what stands in for the scheduler and the kubelet: it binds every pod to the one node, reports its
+// containers, and ends it when it is deleted.
+func startKubelet() (stop func() error, err error) {
+	mgr, err := manager.New(Config, manager.Options{Scheme: Scheme, Metrics: server.Options{BindAddress: "0"}})
+	if err != nil {
+		return nil, err
+	}
+	err = ctrl.NewControllerManagedBy(mgr).For(&corev1.Pod{}).Named("kubelet").WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Complete(reconcile.AsReconciler(mgr.GetClient(), &kubelet{mgr.GetClient()}))
+	if err != nil {
+		return nil, err
+	}
+	if err := Client.Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}); err != nil {
+		return nil, err
+	}
+	return start(mgr), nil
+}
+
+type kubelet struct{ client.Client }
+
+// Reconcile makes one step for a pod.
+func (k *kubelet) Reconcile(ctx context.Context, pod *corev1.Pod) (_ reconcile.Result, err error) {
+	switch {
+	case !pod.DeletionTimestamp.IsZero():
+		err = k.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
+	case pod.Spec.NodeName == "":
+		err = k.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}})
+	case startContainers(pod):
+		err = k.Status().Update(ctx, pod)
+	}
+	return reconcile.Result{}, client.IgnoreNotFound(err)
+}
+
+// startContainers starts the containers of a pod that do not run yet or whose image has changed, and reports them. It returns
+// whether the status has changed.
+func startContainers(pod *corev1.Pod) bool {
+	before := pod.Status.DeepCopy()
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}
+	pod.Status.ObservedGeneration, pod.Status.Phase = pod.Generation, corev1.PodRunning
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
-		index := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container.Name })
-		if index < 0 {
-			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: container.Name, RestartCount: -1})
-			index = len(pod.Status.ContainerStatuses) - 1
-		}
-		status := &pod.Status.ContainerStatuses[index]
+		status := statusOf(pod, container.Name)
+		status.Resources = container.Resources.DeepCopy()
 		if status.Image != container.Image {
-			start(status, container.Image, sick)
-			changed = true
+			status.Image, status.ImageID = container.Image, container.Image
+			startContainer(status, pod.Namespace)
 		}
-		if status.Resources == nil || !sameResources(*status.Resources, container.Resources) {
-			status.Resources = container.Resources.DeepCopy()
-			changed = true
+		if !status.Ready {
+			ready.Status, pod.Status.Phase = corev1.ConditionFalse, corev1.PodPending
 		}
 	}
-	ready := !slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return !s.Ready })
-	if changed {
-		setReady(pod, ready)
+	if equality.Semantic.DeepEqual(before, &pod.Status) {
+		return false
 	}
-	return changed
+	others := slices.DeleteFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	pod.Status.Conditions = append(others, ready)
+	return true
 }
 
-func start(status *corev1.ContainerStatus, image string, sick corev1.ContainerState) {
-	status.Image, status.ImageID = image, image
-	status.ContainerID = fmt.Sprintf("played://%s", rand.String(12))
+// statusOf returns the status of a container, a new one if the pod has none yet.
+func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+	index := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name })
+	if index < 0 {
+		index = len(pod.Status.ContainerStatuses)
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: name, RestartCount: -1})
+	}
+	return &pod.Status.ContainerStatuses[index]
+}
+
+// startContainer makes the status that of a container which has just been started, or that of one which has to wait.
+func startContainer(status *corev1.ContainerStatus, namespace string) {
+	reason, _ := held.Load(namespace)
+	waits := reason != nil && reason != ""
+	status.ContainerID = "containerd://" + rand.String(12)
 	status.RestartCount++
-	status.Ready = sick == corev1.ContainerState{}
-	status.Started = &status.Ready
-	status.State = sick
-	if status.Ready {
-		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
+	status.Ready, status.Started = !waits, ptr.To(!waits)
+	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
+	if waits {
+		status.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason.(string)}}
 	}
-}
-
-func setReady(pod *corev1.Pod, ready bool) {
-	condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
-	pod.Status.Phase = corev1.PodPending
-	if ready {
-		condition.Status, pod.Status.Phase = corev1.ConditionTrue, corev1.PodRunning
-	}
-	pod.Status.ObservedGeneration = pod.Generation
-	pod.Status.Conditions = []corev1.PodCondition{condition}
-}
-
-func sameResources(a, b corev1.ResourceRequirements) bool {
-	return a.Limits.Memory().Equal(*b.Limits.Memory()) && a.Limits.Cpu().Equal(*b.Limits.Cpu()) &&
-		a.Requests.Memory().Equal(*b.Requests.Memory()) && a.Requests.Cpu().Equal(*b.Requests.Cpu())
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }

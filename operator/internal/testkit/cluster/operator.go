@@ -14,7 +14,8 @@ type Operator struct {
 	// Traffic is what it has asked of the API server.
 	Traffic *Traffic
 
-	stop func()
+	// Stop ends the operator and waits until it has ended.
+	Stop func()
 }
 
 // StartOperator starts the manager that build returns for the API server, and stops it at the end of the test. The manager
@@ -28,18 +29,23 @@ func StartOperator(t *testing.T, build func(*rest.Config) (manager.Manager, erro
 	if err != nil {
 		t.Fatalf("build the manager: %v", err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	operator.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
+	stop := start(mgr)
+	operator.Stop = sync.OnceFunc(func() {
+		if err := stop(); err != nil {
 			t.Errorf("run the manager: %v", err)
 		}
 	})
-	t.Cleanup(operator.stop)
+	t.Cleanup(operator.Stop)
 	return operator
 }
 
-// Stop ends the operator and waits until it has ended.
-func (o *Operator) Stop() { o.stop() }
+// start starts a manager. stop ends it and waits until it has ended.
+func start(mgr manager.Manager) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}

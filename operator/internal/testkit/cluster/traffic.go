@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Request is one request of the operator to the API server.
@@ -27,13 +30,9 @@ type Traffic struct {
 
 // Wrap is a transport wrapper, for rest.Config.Wrap.
 func (t *Traffic) Wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
+	return promhttp.RoundTripperFunc(func(request *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(request)
-		entry := Request{
-			Method: request.Method,
-			Path:   request.URL.Path,
-			Query:  request.URL.Query(),
-		}
+		entry := Request{Method: request.Method, Path: request.URL.Path, Query: request.URL.Query()}
 		if response != nil {
 			entry.Code = response.StatusCode
 		}
@@ -43,11 +42,6 @@ func (t *Traffic) Wrap(next http.RoundTripper) http.RoundTripper {
 		return response, err
 	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
 // Writes returns all requests that may change something, events left out: they are not part of any object's state.
 func (t *Traffic) Writes() []Request {
@@ -74,11 +68,5 @@ func (t *Traffic) Count(method, part string) int {
 func (t *Traffic) filter(keep func(Request) bool) []Request {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	var kept []Request
-	for _, request := range t.requests {
-		if keep(request) {
-			kept = append(kept, request)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(t.requests), func(r Request) bool { return !keep(r) })
 }
