@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/api/crds"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	"github.com/prometheus/client_golang/prometheus"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
@@ -120,12 +120,12 @@ func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	condition := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "op.v1"}}
-	health := testkit.FreeAddress(t)
+	health, registry := testkit.FreeAddress(t), prometheus.NewRegistry()
 	cluster.StartOperator(t, func(config *rest.Config) (ctrlmanager.Manager, error) {
 		return manager.New(config, manager.Options{
-			MetricsAddress: "0", HealthAddress: health, Logger: logr.Discard(), Metrics: ctrlmetrics.Registry,
+			MetricsAddress: "0", HealthAddress: health, Logger: logr.Discard(), Metrics: registry,
 			Images:            inputs.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},
-			OperatorCondition: client.ObjectKeyFromObject(condition),
+			OperatorCondition: client.ObjectKeyFromObject(condition), WatchNamespaces: []string{condition.Namespace},
 		})
 	})
 	awaitProbe := func(path string, want int) {
@@ -150,7 +150,7 @@ func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
 		t.Errorf("OLM has not been told: %+v", condition.Spec)
 	}
 	testkit.Await(t, "the metric says 1", func(context.Context) error {
-		families, err := ctrlmetrics.Registry.Gather()
+		families, err := registry.Gather()
 		for _, family := range families {
 			if family.GetName() == "memcached_operator_upgradeable" && family.GetMetric()[0].GetGauge().GetValue() == 1 {
 				return nil

@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
@@ -183,16 +184,18 @@ func TestTheManagerWorks(t *testing.T) {
 		}
 		return nil
 	})
-	if err := cluster.Client.Delete(t.Context(), memcached); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Await(t, "metrics forget a cache that is gone", func(context.Context) error {
-		_, body, err := get(t, metrics, token)
-		if err == nil && !strings.Contains(body, `memcached_operator_ready_objects{kind="Memcached"} 0`) {
-			return errors.New(body)
+	for kind, object := range map[string]client.Object{"Memcached": memcached, "Application": application} {
+		if err := cluster.Client.Delete(t.Context(), object); err != nil {
+			t.Fatal(err)
 		}
-		return err
-	})
+		testkit.Await(t, "metrics forget an object that is gone", func(context.Context) error {
+			_, body, err := get(t, metrics, token)
+			if err == nil && !strings.Contains(body, `memcached_operator_ready_objects{kind="`+kind+`"} 0`) {
+				return errors.New(body)
+			}
+			return err
+		})
+	}
 }
 
 // startProcess runs the operator, outside of a pod, until the end of the test. Then it has to end by itself when it is
