@@ -53,7 +53,6 @@ func sideBySide(t *testing.T) {
 		{"a quota that refuses nodes is told of", refusedByQuota, true},
 		{"a deleted pod comes back to its slot", cameBack, true},
 		{"metrics are for who may read them", metricsAreProtected, false},
-		{"the bundle is composed, built and pushed", bundleIsMade, false},
 	}
 	// Package testing resumes parallel tests from the last one (Go 1.26).
 	for _, w := range slices.Backward(walks) {
