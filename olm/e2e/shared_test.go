@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 )
@@ -39,22 +40,22 @@ func sideBySide(t *testing.T) {
 		{"TLS and users", secured, true},
 		{"nodes follow when others have filled up", gated, true},
 		{"the sample of an Application", sampleApplications, false},
+		{"the tutorial of a cache", tutorial, false},
+		{"the scorecard", scorecard, false},
 		{"updates of an Application fail no request", updatesFailNoRequest, false},
 		{"certificates that clients need not show", optionallyCertified, true},
 		{"a Secret that is spoilt is noticed", spoiltSecret, true},
 		{"memcached is upgraded warm", upgradedWarm, true},
 		{"wrong input loses nothing", refusedInput, true},
-		{"the scorecard", scorecard, false},
 		{"memory is resized live", resizedLive, true},
 		{"of two Applications that claim a host the older one has it", olderHasTheHost, false},
 		{"a cache moves to slots and back", moved, true},
 		{"a quota that refuses nodes is told of", refusedByQuota, true},
-		{"the tutorial of a cache", tutorial, false},
 		{"a deleted pod comes back to its slot", cameBack, true},
 		{"metrics are for who may read them", metricsAreProtected, false},
-		{"the bundle is composed, built and pushed", bundleIsMade, false},
 	}
-	for _, w := range walks {
+	// Package testing resumes parallel tests from the last one (Go 1.26).
+	for _, w := range slices.Backward(walks) {
 		t.Run(w.name, func(t *testing.T) {
 			if w.local {
 				onlyLocal(t)
