@@ -16,7 +16,7 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 )
 
-// soon is how fast drift is put back. News that may wait take ten seconds.
+// soon is how fast drift is put back. Changes that are not urgent wait for watch.Settle.
 const soon = 2 * time.Second
 
 func TestDriftIsPutBackAndAnnounced(t *testing.T) {

@@ -31,7 +31,7 @@ func (s *suite) assertNoIngress(name string) {
 }
 
 // awaitRunning waits until all of an Application of one replica runs but its Ingress, so that nothing that happens to it
-// later is noticed only because its pods are news.
+// later is noticed only because its pods have changed.
 func (s *suite) awaitRunning(name string) {
 	s.Helper()
 	s.Await("all of "+name+" runs but its Ingress", func(ctx context.Context) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
-// soon is how fast drift is put back. Waiting news take three seconds and more.
+// soon is how fast drift is put back. Changes that are not urgent wait for watch.Settle.
 const soon = 2 * time.Second
 
 func TestDriftIsPutBackAndAnnounced(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
@@ -33,16 +31,13 @@ func TestMain(m *testing.M) { os.Exit(cluster.MainWithControllers(m)) }
 type suite struct {
 	*testenv.Env
 
-	rivals *rivals
+	conflicts *conflicts
 }
 
 func newSuite(t *testing.T) *suite {
 	t.Helper()
-	s := &suite{rivals: &rivals{}}
-	s.Env = testenv.New(t, manager.Options{Images: images, NewClient: func(config *rest.Config, options client.Options) (client.Client, error) {
-		direct, err := client.New(config, options)
-		return rivalled{direct, s.rivals}, err
-	}})
+	s := &suite{conflicts: &conflicts{}}
+	s.Env = testenv.New(t, manager.Options{Images: images, NewClient: s.conflicts.newClient})
 	return s
 }
 

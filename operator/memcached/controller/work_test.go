@@ -73,7 +73,7 @@ func TestFailingNodesAreNoWork(t *testing.T) {
 
 // Pods of a StatefulSet that a quota or a policy does not let in: an upgrade must not wait for who sees to that.
 func TestRefusedNodesAreNoWork(t *testing.T) {
-	s := upgraded(t, inSlots)
+	s := upgraded(t, inStatefulSet)
 	s.awaitWork(true)
 	s.ForbidPods()
 	s.DeletePods()

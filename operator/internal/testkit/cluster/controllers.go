@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 // controllerFlags run the controllers that tests need, without the usual limit of requests.
@@ -53,7 +54,7 @@ func startControllers(log *bytes.Buffer) (stop func(), err error) {
 		defer close(ended)
 		if err := command.Wait(); ctx.Err() == nil {
 			_, _ = fmt.Fprintf(os.Stderr, "kube-controller-manager ended early: %v\n%s", err, log)
-			_ = environment.Stop()
+			_ = errors.Join(environment.Stop(), os.RemoveAll(filepath.Dir(Kubeconfig))) // There is worse to tell.
 			os.Exit(1)
 		}
 	}()

@@ -19,12 +19,12 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
-// inSlots asks for a StatefulSet.
-func inSlots(spec *v1alpha1.MemcachedSpec) { spec.Workload = v1alpha1.WorkloadStatefulSet }
+// inStatefulSet asks for a StatefulSet.
+func inStatefulSet(spec *v1alpha1.MemcachedSpec) { spec.Workload = v1alpha1.WorkloadStatefulSet }
 
-func TestSlotsKeepTheirNames(t *testing.T) {
+func TestPodsOfAStatefulSetKeepTheirNames(t *testing.T) {
 	s := newSuite(t)
-	s.create("cache", 3, inSlots)
+	s.create("cache", 3, inStatefulSet)
 	ready := s.awaitReady("cache", 3)
 	var hosts []string
 	for _, endpoint := range ready.Status.Endpoints {
@@ -43,7 +43,7 @@ func TestSlotsKeepTheirNames(t *testing.T) {
 // A label is changed on the running pods: none of them is replaced.
 func TestALabelIsChangedInPlace(t *testing.T) {
 	s := newSuite(t)
-	s.create("cache", 2, inSlots)
+	s.create("cache", 2, inStatefulSet)
 	s.awaitReady("cache", 2)
 	before := s.MustPods()
 	s.Edit(s.memcached("cache"), `{"spec":{"podLabels":{"team":"shop"}}}`)
@@ -67,10 +67,10 @@ func TestALabelIsChangedInPlace(t *testing.T) {
 	s.AwaitEvent(v1alpha1.EventNodeUpdating, "cache-0")
 }
 
-// The user's own cold change replaces the pods one by one, the last slot first.
-func TestAColdChangeOfTheUsersReplacesSlotBySlot(t *testing.T) {
+// The user's own cold change replaces the pods one by one, the highest ordinal first.
+func TestAColdChangeOfTheUsersReplacesPodByPod(t *testing.T) {
 	s := newSuite(t)
-	s.create("cache", 3, inSlots)
+	s.create("cache", 3, inStatefulSet)
 	s.awaitReady("cache", 3)
 	before := s.MustPods()
 	s.Edit(s.memcached("cache"), `{"spec":{"threads":2}}`)
@@ -86,9 +86,9 @@ func TestAColdChangeOfTheUsersReplacesSlotBySlot(t *testing.T) {
 }
 
 // Only events tell that a pod of a StatefulSet is refused. They outlive that, and must not be taken for the truth then.
-func TestRefusedSlotsAreReportedUntilTheyCome(t *testing.T) {
+func TestRefusedPodsOfAStatefulSetAreReportedUntilTheyCome(t *testing.T) {
 	s := newSuite(t)
-	s.create("cache", 1, inSlots)
+	s.create("cache", 1, inStatefulSet)
 	s.awaitReady("cache", 1)
 	refusal, allow := s.ForbidPods()
 	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
@@ -101,7 +101,7 @@ func TestRefusedSlotsAreReportedUntilTheyCome(t *testing.T) {
 	s.awaitReady("cache", 2)
 }
 
-func TestACacheMovesToSlotsAndBack(t *testing.T) {
+func TestACacheMovesToAStatefulSetAndBack(t *testing.T) {
 	s := newSuite(t)
 	s.create("cache", 2)
 	s.awaitReady("cache", 2)

@@ -108,7 +108,7 @@ func TestACacheOfAnEarlierReleaseKeepsItsPodsUntilReleased(t *testing.T) {
 }
 
 // What waits must not be lost to somebody who edits the Deployment, or to an operator that starts anew.
-func TestWhatIsHeldIsPutBackAndRemembered(t *testing.T) {
+func TestWhatIsPendingIsPutBackAndRemembered(t *testing.T) {
 	s := released(t)
 	s.pending(true)
 	s.Edit(s.deployment("cache"), `{"spec":{"template":{"spec":{"containers":[{"name":"memcached","image":"x"}]}}}}`)
@@ -121,7 +121,7 @@ func TestWhatIsHeldIsPutBackAndRemembered(t *testing.T) {
 }
 
 // A change of the user's that replaces the pods anyway takes with it what waits.
-func TestAChangeOfTheUsersIsNotHeld(t *testing.T) {
+func TestAChangeOfTheUsersIsNotPending(t *testing.T) {
 	s := released(t)
 	s.pending(true)
 	s.Edit(s.memcached("cache"), `{"spec":{"threads":2}}`)
