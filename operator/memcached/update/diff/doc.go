@@ -18,7 +18,8 @@
 //     where the cluster has pods/resize.
 //   - memcached with -e finds its items again after a restart if their layout is the same (-m, -I, -n, -f, -C, slab options) and
 //     the new version reads what the old one saved. Versions from 1.6.18 on read what an older one saved. 1.6.38 reads what
-//     1.6.45 saved; 1.6.18 does not read what 1.6.38 saved. Other pairs are cold until they are measured.
+//     1.6.45 saved; 1.6.18 does not read what 1.6.38 saved. Within a minor version, newer ones than these
+//     count as measured; every other pair is cold.
 //   - The command cache_memlimit changes -m while memcached runs, but not with -e. The arguments of the pod stay as they were.
 //     The caller therefore has to take CacheMemory of a running pod from `stats settings`, and has to make sure that memcached
 //     does not restart with the old -m in a pod whose memory limit was lowered.
