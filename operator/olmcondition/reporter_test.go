@@ -89,7 +89,8 @@ func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 		t.Errorf("wrote %v, then %v", writes, now[len(writes):])
 	}
 	for _, request := range append(s.operator.Traffic.LiveReads(), s.operator.Traffic.Writes()...) {
-		if path.Base(request.Path) != s.key.Name || request.Code != http.StatusOK {
+		unanswered := request.Code == 0 // The last one may be on its way.
+		if path.Base(request.Path) != s.key.Name || request.Code != http.StatusOK && !unanswered {
 			t.Errorf("OLM does not permit %v", request)
 		}
 	}

@@ -16,7 +16,7 @@ type Request struct {
 	Method string
 	Path   string
 	Query  url.Values
-	Code   int
+	Code   int // 0 until there is an answer.
 }
 
 // String returns for example "PATCH /apis/apps/v1/namespaces/test/deployments/cache 200".
@@ -28,17 +28,20 @@ type Traffic struct {
 	requests []Request
 }
 
-// Wrap is a transport wrapper, for rest.Config.Wrap.
+// Wrap is a transport wrapper, for rest.Config.Wrap. It records a request before it is sent: who sees what a request has
+// done finds it recorded.
 func (t *Traffic) Wrap(next http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(request *http.Request) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
-		entry := Request{Method: request.Method, Path: request.URL.Path, Query: request.URL.Query()}
-		if response != nil {
-			entry.Code = response.StatusCode
-		}
 		t.mutex.Lock()
-		defer t.mutex.Unlock()
-		t.requests = append(t.requests, entry)
+		index := len(t.requests)
+		t.requests = append(t.requests, Request{Method: request.Method, Path: request.URL.Path, Query: request.URL.Query()})
+		t.mutex.Unlock()
+		response, err := next.RoundTrip(request)
+		if response != nil {
+			t.mutex.Lock()
+			defer t.mutex.Unlock()
+			t.requests[index].Code = response.StatusCode
+		}
 		return response, err
 	})
 }
