@@ -37,7 +37,7 @@ const (
 	// checkTimeout is how long one check may take. The next one continues what is not done by then.
 	checkTimeout = 5 * time.Second
 
-	// releaseInterval is the time between two attempts to have a page released.
+	// releaseInterval is the time between the beginnings of two attempts to have a page released.
 	releaseInterval = 5 * time.Millisecond
 )
 

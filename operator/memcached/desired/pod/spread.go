@@ -45,11 +45,11 @@ func over(s settings, key string, unsatisfiable corev1.UnsatisfiableConstraintAc
 }
 
 // own returns the constraints that the user wrote.
-func own(s settings, askedes []corev1.TopologySpreadConstraint) []*constraint {
+func own(s settings, constraints []corev1.TopologySpreadConstraint) []*constraint {
 	var own []*constraint
-	for i := range askedes {
-		configuration := owned.Convert[constraint](askedes[i])
-		if askedes[i].LabelSelector == nil {
+	for i := range constraints {
+		configuration := owned.Convert[constraint](constraints[i])
+		if constraints[i].LabelSelector == nil {
 			configuration.WithLabelSelector(ownPods(s))
 		}
 		own = append(own, configuration)

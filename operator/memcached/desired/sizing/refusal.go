@@ -114,7 +114,7 @@ func whyLeast(r Request, least int64) string {
 	return "one"
 }
 
-// breakdown lists what takes the memory, in the order of Need.
+// breakdown lists what takes the memory, in the order of Usage.
 func breakdown(n Usage) string {
 	parts := []struct {
 		kib  int64

@@ -61,7 +61,7 @@ type Result struct {
 	Need Usage
 }
 
-// Compute returns memcached's arguments for a request. The error is a *Refusal.
+// Compute returns memcached's arguments for a request. The error is an *Error.
 func Compute(r Request) (Result, error) {
 	r = withDefaults(r)
 	if refusal := checkFields(r); refusal != nil {

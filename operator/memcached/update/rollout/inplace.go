@@ -135,7 +135,7 @@ func (p *planner) checkItems(m *member, d *difference) (Step, error) {
 	case len(p.outdated()) > 1:
 		return Step{Kind: Wait, Pod: m.pod, After: later, Stuck: true, Message: fmt.Sprintf(
 			"memcached in %[1]s started empty, although it should have kept its %[2]d items; the other pods are not updated. "+
-				"To find out why: kubectl logs %[1]s -c %[3]s. Revert the spec, or continue with: kubectl annotate pod %[1]s %[4]s-",
+				"Revert the spec, or continue with: kubectl annotate pod %[1]s %[4]s- ; to find out why: kubectl logs %[1]s -c %[3]s",
 			m.name(), expected, pod.MemcachedContainer, UpdateAnnotation)}, nil
 	}
 	return p.finish(m, d, fmt.Sprintf("memcached in %s started empty, although it should have kept its %d items", m.name(), expected))
