@@ -22,56 +22,57 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// walkFromDeprecated takes the newest upgrade. Who has a release that the catalog deprecates is told so, and that is all; and who
-// follows candidate may go over to fast.
+// walkFromDeprecatedHead takes the route to the head. There the catalog deprecates the head, which the Subscription says and
+// nobody else notices. Users then switch to the last of the route's channels and take two made-up releases.
 //
-// An upgrade that ends leaves OLM, now and then, with what it found half way: that there is nothing to go on to. Who touches
-// the Subscription then is offered the next one. Here the old version stays long enough for that to happen always.
-func walkFromDeprecated(t *testing.T, r upgrades.Route) []upgrades.Step {
+// OLM sometimes finds no upgrade right after another one, because the old version is not deleted yet, and does not look again
+// (walk.WaitPlan has the details). Here the old version stays long enough for that to happen always.
+func walkFromDeprecatedHead(t *testing.T, r upgrades.Route) []upgrades.Step {
 	const source, message = "memcached-operator-deprecated", "update to a newer release: this one was made up to be deprecated"
-	ctx := withoutOperator(t)
-	from := r.Start.Version.String()
-	next := nextRelease(t, "deprecated", upgrades.Deprecate(walk.CSVName(from), message))
-	choose(ctx, t, walk.Choice{Version: from, Channel: "candidate"})
-	must(t, suite.cluster.AddCatalog(ctx, source, next.catalog))
-	u := newUsers(t, from)
+	ctx, head := t.Context(), walk.CSVName(suite.version)
+	u, steps := takeRoute(t, r)
+	catalog, next := publishNext(t, "deprecated", 2, upgrades.Deprecate(head, message))
+	must(t, suite.cluster.AddCatalog(ctx, source, catalog))
 	must(t, suite.cluster.SetSource(ctx, source))
-	waitCondition(ctx, t, operatorsv1alpha1.SubscriptionBundleDeprecated, true, "", "olm.bundle/"+walk.CSVName(from)+": "+message)
+	waitCondition(ctx, t, operatorsv1alpha1.SubscriptionBundleDeprecated, func(c operatorsv1alpha1.SubscriptionCondition) bool {
+		return c.Status == corev1.ConditionTrue && c.Message == "olm.bundle/"+head+": "+message
+	})
 	u.untouched("a deprecation")
 
-	must(t, suite.cluster.SetChannel(ctx, "fast"))
-	keepVersion(ctx, t, from)
-	first := u.upgradeUntil(stepOf(r.Steps[0]), suite.cluster.WaitInstalled)
-	waitCondition(ctx, t, operatorsv1alpha1.SubscriptionResolutionFailed, true, "ConstraintsNotSatisfiable", walk.CSVName(from))
+	must(t, suite.cluster.SetChannel(ctx, r.Channels[len(r.Channels)-1]))
+	keepVersion(ctx, t, suite.version)
+	steps = append(steps, u.upgradeUntil(next[0], suite.cluster.WaitInstalled))
+	waitCondition(ctx, t, operatorsv1alpha1.SubscriptionResolutionFailed, func(c operatorsv1alpha1.SubscriptionCondition) bool {
+		return c.Status == corev1.ConditionTrue && c.Reason == "ConstraintsNotSatisfiable" && strings.Contains(c.Message, head)
+	})
 	must(t, walk.Within(ctx, time.Minute, "OLM to delete the old version", func(ctx context.Context) error {
 		var csv operatorsv1alpha1.ClusterServiceVersion
-		err := suite.cluster.Client.Get(ctx, types.NamespacedName{Namespace: walk.Namespace, Name: walk.CSVName(from)}, &csv)
+		err := suite.cluster.Client.Get(ctx, types.NamespacedName{Namespace: walk.Namespace, Name: head}, &csv)
 		if err == nil && csv.DeletionTimestamp == nil {
 			err = fmt.Errorf("it is %s", csv.Status.Phase)
 		}
 		return err
 	}))
 	must(t, letVersionsGo(ctx))
-	must(t, suite.cluster.WaitOnly(ctx, first.To, time.Minute))
+	must(t, suite.cluster.WaitOnly(ctx, next[0].To, time.Minute))
 
-	_, err := suite.cluster.WaitPlan(ctx, next.version, 3*time.Minute)
+	_, err := suite.cluster.WaitPlan(ctx, next[1].To, 3*time.Minute)
 	must(t, err)
-	waitCondition(ctx, t, operatorsv1alpha1.SubscriptionBundleDeprecated, false, "", "")
-	return []upgrades.Step{first, u.upgrade(next.step(first.To))}
+	waitCondition(ctx, t, operatorsv1alpha1.SubscriptionBundleDeprecated, func(c operatorsv1alpha1.SubscriptionCondition) bool {
+		return c.Status != corev1.ConditionTrue
+	})
+	return append(steps, u.upgrade(next[1]))
 }
 
-// waitCondition waits until a condition of the Subscription is True, or is not; if it is to be True, for this reason unless that is
-// empty, and with this part in its message.
-func waitCondition(ctx context.Context, t *testing.T, kind operatorsv1alpha1.SubscriptionConditionType, want bool, reason, part string) {
+// waitCondition waits until a condition of the Subscription is as expected. A condition that is absent has no status.
+func waitCondition(ctx context.Context, t *testing.T, kind operatorsv1alpha1.SubscriptionConditionType, expected func(operatorsv1alpha1.SubscriptionCondition) bool) {
 	t.Helper()
-	must(t, walk.Within(ctx, 2*time.Minute, fmt.Sprintf("the Subscription's condition %s to be True: %t", kind, want), func(ctx context.Context) error {
+	must(t, walk.Within(ctx, 2*time.Minute, fmt.Sprintf("the Subscription's condition %s to be as expected", kind), func(ctx context.Context) error {
 		var sub operatorsv1alpha1.Subscription
 		if err := suite.cluster.Client.Get(ctx, types.NamespacedName{Namespace: walk.Namespace, Name: walk.Package}, &sub); err != nil {
 			return err
 		}
-		condition := sub.Status.GetCondition(kind)
-		asExpected := (reason == "" || condition.Reason == reason) && strings.Contains(condition.Message, part)
-		if is := condition.Status == corev1.ConditionTrue; is != want || want && !asExpected {
+		if condition := sub.Status.GetCondition(kind); !expected(condition) {
 			return fmt.Errorf("it is %q: %s: %s", condition.Status, condition.Reason, condition.Message)
 		}
 		return nil

@@ -35,8 +35,9 @@ func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	from, to := upgradeToTest(t)
 	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: from, Channel: "candidate"})
-	next := nextRelease(t, "next")
-	must(t, suite.cluster.AddCatalog(ctx, nextSource, next.catalog))
+	catalog, steps := publishNext(t, "next", 1)
+	next := steps[0].To
+	must(t, suite.cluster.AddCatalog(ctx, nextSource, catalog))
 	u := newUsers(t, from)
 
 	holdBack(ctx, t, from, to)
@@ -66,11 +67,11 @@ func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	must(t, suite.cluster.SetSource(ctx, nextSource))
 	// This version reports by itself, and would put right at once what others write.
 	scaleOperator(ctx, t, 0)
-	holdBack(ctx, t, to, next.version)
+	holdBack(ctx, t, to, next)
 	u.untouched("an upgrade that is held back without an operator")
 	scaleOperator(ctx, t, 1)
-	must(t, suite.cluster.WaitOnly(ctx, next.version, 3*time.Minute))
-	u.lookedAfter(next.version)
+	must(t, suite.cluster.WaitOnly(ctx, next, 3*time.Minute))
+	u.lookedAfter(next)
 	u.untouched("an upgrade that was held back, and let go by the operator")
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -26,41 +27,49 @@ import (
 // Up to this release every cache ran this version of memcached. Later ones have another default.
 const lastWithFirstMemcached, firstMemcached = "0.2.0", "1.6.18"
 
-// walkToPendingChanges takes the route from a release whose caches ran another version of memcached. They stay as they are,
-// although this version would make other pods: each says what it would change, and changes it when it is told to, node by node,
-// and only the cache that it was told of.
+// walkToPendingChanges takes the route from a release whose caches ran another version of memcached. The caches stay as they
+// are, although the head would make other pods: each reports a pending change, the same one after the upgrade to the made-up
+// next release. A cache makes its change when it is approved, pod by pod, and no other cache changes.
 func walkToPendingChanges(t *testing.T, r upgrades.Route) []upgrades.Step {
 	u, steps := takeRoute(t, r)
-	t.Run("new memcached comes only when it is released", u.releaseMemcached)
+	pending := u.pendingMemcached(t)
+	steps = append(steps, u.upgradeToNext())
+	if after := u.pendingMemcached(t); !maps.Equal(after, pending) {
+		t.Errorf("the pending changes were %v, and are %v after one more upgrade", pending, after)
+	}
+	t.Run("new memcached comes only when it is approved", func(t *testing.T) { u.approveMemcached(t, steps[len(steps)-1].To, pending) })
 	return steps
 }
 
-func (u *users) releaseMemcached(t *testing.T) {
+// pendingMemcached waits until both caches report that only a new image is pending, while all their pods run the first
+// memcached. It returns the ids of the changes, by cache.
+func (u *users) pendingMemcached(t *testing.T) map[types.NamespacedName]string {
+	t.Helper()
+	pending := map[types.NamespacedName]string{}
+	for key, size := range map[types.NamespacedName]int{inDefault("example-memcached"): 3, inDefault("memcached-sample"): 2} {
+		pending[key] = waitPending(t.Context(), t, key, "image Cold").Status.Pending.ID
+		waitVersion(t.Context(), t, key, size, firstMemcached)
+	}
+	return pending
+}
+
+// approveMemcached approves the change of one cache. version is that of the operator; pending are the ids of the changes.
+func (u *users) approveMemcached(t *testing.T, version string, pending map[types.NamespacedName]string) {
 	ctx := t.Context()
 	three, two := inDefault("example-memcached"), inDefault("memcached-sample")
-	waiting := map[types.NamespacedName]*cachev1alpha1.MemcachedPending{}
-	t.Run("each cache says what waits", func(t *testing.T) {
-		for key, size := range map[types.NamespacedName]int{three: 3, two: 2} {
-			waiting[key] = waitPending(ctx, t, key, "image Cold").Status.Pending
-			waitVersion(ctx, t, key, size, firstMemcached)
-		}
-	})
-	if t.Failed() {
-		return
-	}
 	t.Run("kubectl shows it", func(t *testing.T) {
 		fields := strings.Fields(lastLine(kubectl(ctx, t, "get", "memcached", three.Name, "-n", three.Namespace)))
 		if !slices.Contains(fields, "Cold") || !slices.Contains(fields, "True") {
 			t.Errorf("`kubectl get memcached` shows %v", fields)
 		}
-		contains(t, kubectl(ctx, t, "describe", "memcached", three.Name, "-n", three.Namespace), "UpdatePending", waiting[three].ID)
+		contains(t, kubectl(ctx, t, "describe", "memcached", three.Name, "-n", three.Namespace), "UpdatePending", pending[three])
 	})
 	t.Run("a restart of the operator changes nothing", func(t *testing.T) {
 		restartOperator(ctx, t)
-		u.lookedAfter(suite.version)
+		u.lookedAfter(version)
 		u.untouched("a restart of the operator")
-		if id := waitPending(ctx, t, three, "image Cold").Status.Pending.ID; id != waiting[three].ID {
-			t.Errorf("the change has the id %s now, and had %s", id, waiting[three].ID)
+		if id := waitPending(ctx, t, three, "image Cold").Status.Pending.ID; id != pending[three] {
+			t.Errorf("the change has the id %s now, and had %s", id, pending[three])
 		}
 	})
 	t.Run("the id of another change lets nothing happen", func(t *testing.T) {

@@ -31,9 +31,9 @@ const manyItems = 20_000
 // have the agent without a loss get it.
 func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	ctx := withoutOperator(t)
-	next := releaseWithOtherMemcached(ctx, t)
+	next, catalog := releaseWithOtherMemcached(ctx, t)
 	choose(ctx, t, walk.Choice{Version: suite.version, Channel: "candidate"})
-	must(t, suite.cluster.AddCatalog(ctx, otherSource, next.catalog))
+	must(t, suite.cluster.AddCatalog(ctx, otherSource, catalog))
 	warm := fillNewCache(ctx, t, "warm", cachev1alpha1.MemcachedSpec{Size: 3, Workload: cachev1alpha1.WorkloadStatefulSet, WarmRestart: true})
 	slots := fillNewCache(ctx, t, "slots", cachev1alpha1.MemcachedSpec{Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet})
 	plain := fillNewCache(ctx, t, "plain", cachev1alpha1.MemcachedSpec{Size: 2, Monitoring: &cachev1alpha1.MemcachedMonitoring{}})
@@ -46,8 +46,8 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 		cache.follow(ctx, t)
 	}
 	start := time.Now()
-	approve(ctx, t, next.version)
-	must(t, suite.cluster.WaitOnly(ctx, next.version, 5*time.Minute))
+	approve(ctx, t, next)
+	must(t, suite.cluster.WaitOnly(ctx, next, 5*time.Minute))
 	upgraded := time.Since(start)
 	waitVersion(ctx, t, warm.key, 3, otherMemcached)
 	done := time.Since(start)
@@ -92,8 +92,8 @@ func (c *filledCache) editPods(ctx context.Context, t *testing.T, resources stri
 	}
 }
 
-// releaseWithOtherMemcached makes up the release.
-func releaseWithOtherMemcached(ctx context.Context, t *testing.T) next {
+// releaseWithOtherMemcached makes up the release, and publishes it in a catalog.
+func releaseWithOtherMemcached(ctx context.Context, t *testing.T) (version, catalog string) {
 	t.Helper()
 	version, err := suite.stage.After(1)
 	must(t, err)
@@ -111,7 +111,7 @@ func releaseWithOtherMemcached(ctx context.Context, t *testing.T) next {
 		csv.Spec.RelatedImages = append(csv.Spec.RelatedImages, operatorsv1alpha1.RelatedImage{Name: memcached.RelatedName(), Image: image})
 	})
 	must(t, err)
-	catalog, err := suite.stage.Publish(ctx, "other-memcached", upgrades.Head(bundle))
+	catalog, err = suite.stage.Publish(ctx, "other-memcached", upgrades.Head(bundle))
 	must(t, err)
-	return next{version: version, catalog: catalog}
+	return version, catalog
 }
