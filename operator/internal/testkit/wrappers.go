@@ -38,7 +38,7 @@ func (m *Memcached) Generation(generation int64) *Memcached {
 	return m
 }
 
-// Size sets the number of nodes.
+// Size sets the number of pods.
 func (m *Memcached) Size(size int32) *Memcached {
 	m.object.Spec.Size = size
 	return m
