@@ -15,6 +15,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/memcached-operator
 STAGE := $(CACHE)/stage
 RUN ?= .
 CLUSTER := go run -C $(CURDIR)/hack/cluster .
+GOTESTSUM := go tool gotestsum --format-icons text --format-hide-empty-pkg --post-run-command .ci/summary --jsonfile $(CACHE)
 
 # KUBECONFIG names your own cluster: nothing is started, REGISTRY says where images are pushed to and
 # pulled from, OPERANDS names a file of replacements for memcached images that it cannot pull.
@@ -63,12 +64,13 @@ verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible 
 	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); go run ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
 test: ## unit, golden and envtest tests; needs no root and no cluster
 	assets=$$($(CLUSTER) assets); promtool=$$($(CLUSTER) tool promtool); memcached=$$($(CLUSTER) memcached); \
-	KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool MEMCACHED_ROOTS=$$memcached go run ./hack/ci --module .,hack/cluster -- ./...
+	KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
+	sh -c 'go test -json ./...; result=$$?; go -C hack/cluster test -json ./... && exit $$result'
 e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Installed/side/scorecard for one walk)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache))); \
 	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} \
-	go run ./hack/ci -v -- -tags=e2e -count=1 -parallel=8 -timeout=60m -run '$(RUN)' ./olm/e2e
+	$(GOTESTSUM)/e2e.json --format standard-verbose -- -tags=e2e -count=1 -parallel=8 -timeout=60m -run '$(RUN)' ./olm/e2e
 scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); $${tools[0]} apply -n default -f olm/scorecard/rbac.yaml; \

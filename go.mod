@@ -2,7 +2,10 @@ module github.com/example/memcached-operator
 
 go 1.26.3
 
-tool sigs.k8s.io/controller-tools/cmd/controller-gen
+tool (
+	gotest.tools/gotestsum
+	sigs.k8s.io/controller-tools/cmd/controller-gen
+)
 
 require (
 	github.com/blang/semver/v4 v4.0.0
@@ -33,6 +36,13 @@ require (
 	sigs.k8s.io/controller-tools v0.21.0
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.0
 	sigs.k8s.io/yaml v1.6.0
+)
+
+require (
+	github.com/bitfield/gotestdox v0.2.2 // indirect
+	github.com/dnephin/pflag v1.0.7 // indirect
+	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // indirect
+	gotest.tools/gotestsum v1.13.0 // indirect
 )
 
 require (
