@@ -42,7 +42,7 @@ func TestEveryAlertHasARunbookAndEveryRunbookAnAlert(t *testing.T) {
 			t.Errorf("%s has no page: write olm/runbooks/%s.md", alert, alert)
 			continue
 		}
-		for _, heading := range []string{"# " + alert + "\n", "\n## What it means\n", "\n## How to look\n", "\n## How to mend it\n"} {
+		for _, heading := range []string{"# " + alert + "\n", "\n## What it means\n", "\n## Diagnosis\n", "\n## How to fix it\n"} {
 			if !strings.Contains(page, heading) {
 				t.Errorf("olm/runbooks/%s.md lacks the heading %q", alert, strings.TrimSpace(heading))
 			}

@@ -40,8 +40,8 @@ type MemcachedUpdates struct {
 // MemcachedHitRatioGate says when a replaced pod has filled up again. Its hit ratio over the last minute is compared
 // with that of the pods that are still to be replaced. Without requests to compare, the update does not wait.
 type MemcachedHitRatioGate struct {
-	// RecoveredPercent is the share of their hit ratio that the pod must reach, in percent. Range: 1 to 100. Default:
-	// 90.
+	// RecoveredPercent is the hit ratio that a replaced pod must reach, in percent of that of the pods that are not yet
+	// replaced. Range: 1 to 100. Default: 90.
 	//
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self >= 1 && self <= 100",message="recoveredPercent must be a percentage: choose a number from 1 to 100"

@@ -196,12 +196,12 @@ type MemcachedChange struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`,description="Pods wanted"
-// +kubebuilder:printcolumn:name="Ready-Nodes",type=integer,JSONPath=`.status.readyReplicas`,description="Nodes that are ready"
+// +kubebuilder:printcolumn:name="Ready-Nodes",type=integer,JSONPath=`.status.readyReplicas`,description="Pods that are ready"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="True when the cache is exactly as the spec asks"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready or not"
-// +kubebuilder:printcolumn:name="Pending",type=string,JSONPath=`.status.pending.class`,description="What an update that waits to be released would do to the items"
+// +kubebuilder:printcolumn:name="Pending",type=string,JSONPath=`.status.pending.class`,description="Effect of the pending change on the items"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="The same in words"
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="Message of the condition Ready"
 // +kubebuilder:printcolumn:name="Nodes",type=string,priority=1,JSONPath=`.status.nodes`,description="Names of the pods"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="metadata.name is too long: choose a name of at most 52 characters, because Kubernetes adds a hash of up to 11 to it in pod labels, which hold 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be usable as the name of a Service: choose a name of lower-case letters, digits and '-' that begins with a letter and does not end with '-' (for example my-cache-1)"
