@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -49,64 +48,6 @@ func TestLibraryDependsLeavesProgramsOut(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
-
-func TestMergedReturnsPathsOfMergedUsr(t *testing.T) {
-	for name, want := range map[string]string{
-		"./lib/x86_64-linux-gnu/libc.so.6": "/usr/lib/x86_64-linux-gnu/libc.so.6",
-		"/lib64/ld-linux-x86-64.so.2":      "/usr/lib64/ld-linux-x86-64.so.2",
-		"./usr/bin/memcached":              "/usr/bin/memcached",
-		"./bin/sh":                         "/usr/bin/sh",
-		"./library/x":                      "/library/x",
-	} {
-		if got := merged(name); got != want {
-			t.Errorf("%s became %s, want %s", name, got, want)
-		}
-	}
-}
-
-func TestClosureTakesAProgramWithItsLoaderAndLibraries(t *testing.T) {
-	program, err := os.ReadFile("/bin/sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	interpreter, libraries, err := needs(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	packages := tree{files: map[string][]byte{"/usr/bin/sh": program}, links: map[string]string{}}
-	static := []byte(minimalELF)
-	if interpreter != "" {
-		packages.links[merged(interpreter)] = "/usr/lib/real-loader"
-		packages.files["/usr/lib/real-loader"] = static
-	}
-	for _, library := range libraries {
-		packages.links["/usr/lib/triplet/"+library] = "/usr/lib/triplet/real-" + library
-		packages.files["/usr/lib/triplet/real-"+library] = static
-	}
-	got, err := packages.closure("/usr/bin/sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := 1 + len(libraries)
-	if interpreter != "" {
-		want++
-	}
-	if len(got) != want {
-		t.Errorf("took %d files, want %d", len(got), want)
-	}
-	for _, library := range libraries {
-		delete(packages.links, "/usr/lib/triplet/"+library)
-		if _, err := packages.closure("/usr/bin/sh"); err == nil || !strings.Contains(err.Error(), library) {
-			t.Errorf("without %s the error is %v", library, err)
-		}
-	}
-}
-
-// minimalELF is the header of a 64-bit little-endian ELF file without segments.
-const minimalELF = "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
-	"\x03\x00\x3e\x00\x01\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00" +
-	"\x00\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00" +
-	"\x00\x00\x00\x00\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00"
 
 func TestOnlyACompleteDownloadCounts(t *testing.T) {
 	dir := t.TempDir()
