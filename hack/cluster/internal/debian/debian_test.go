@@ -7,21 +7,21 @@ import (
 	"testing"
 )
 
-func TestMachineMirrorReadsBothFormats(t *testing.T) {
+func TestMachineMirrorReadsBothFormatsWithoutLists(t *testing.T) {
 	for name, test := range map[string]struct{ file, content, want string }{
 		"one line": {
-			"sources.list", "# deb http://old.example bookworm main\ndeb [signed-by=/x.gpg] http://mirror.example/debian bookworm main\n", "http://mirror.example/debian",
+			"sources.list", "# deb http://old.example bookworm main\ndeb-src http://source.example bookworm main\ndeb [signed-by=/x.gpg] http://mirror.example/debian bookworm main\n", "http://mirror.example/debian",
 		},
 		"one line, of another suite only": {
 			"sources.list", "deb http://mirror.example/security bookworm-security main\n", "",
 		},
 		"deb822": {
 			"sources.list.d/debian.sources",
-			"Types: deb\n# a comment: with a colon\nURIs: http://mirror.example/security\nSuites: bookworm-security\n\nTypes: deb\nURIs: http://mirror.example/debian\nSuites: bookworm bookworm-updates\nComponents: main\n",
+			"Types: deb\n# a comment: with a colon\nURIs: http://mirror.example/security\nSuites: bookworm-security\nComponents: main\n\nTypes: deb\nURIs: http://mirror.example/debian\nSuites: bookworm bookworm-updates\nComponents: main\n",
 			"http://mirror.example/debian",
 		},
 		"deb822, disabled": {
-			"sources.list.d/debian.sources", "Enabled: no\nTypes: deb\nURIs: http://mirror.example/debian\nSuites: bookworm\n", "",
+			"sources.list.d/debian.sources", "Enabled: no\nTypes: deb\nURIs: http://mirror.example/debian\nSuites: bookworm\nComponents: main\n", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +33,8 @@ func TestMachineMirrorReadsBothFormats(t *testing.T) {
 			if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got, err := machineMirror(etc, "bookworm")
+			got, err := machineMirror(t.Context(), "bookworm", "-o", "Dir::Etc::sourcelist="+filepath.Join(etc, "sources.list"),
+				"-o", "Dir::Etc::sourceparts="+filepath.Join(etc, "sources.list.d"), "-o", "Dir::State::Lists="+filepath.Join(etc, "lists"))
 			if got != test.want || (err == nil) != (test.want != "") {
 				t.Errorf("got %q, %v", got, err)
 			}

@@ -25,7 +25,7 @@ func Download(ctx context.Context, name, release, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("clear %s: %w", dir, err)
 	}
-	apt, err := newApt(release, dir)
+	apt, err := newApt(ctx, release, dir)
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ type apt struct {
 	dir, state string
 }
 
-func newApt(release, dir string) (apt, error) {
-	source, err := sourceFor(release)
+func newApt(ctx context.Context, release, dir string) (apt, error) {
+	source, err := sourceFor(ctx, release)
 	if err != nil {
 		return apt{}, err
 	}
