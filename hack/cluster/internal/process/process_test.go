@@ -29,17 +29,6 @@ func shell(name, script string) Spec {
 
 const forever = "while :; do sleep 1; done"
 
-func TestParseStatAcceptsNamesThatLookLikeFields(t *testing.T) {
-	line := "42 (a ) R b) S 1 42 42 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 987654 0 0"
-	state, start, err := parseStat([]byte(line))
-	if err != nil || state != 'S' || start != 987654 {
-		t.Errorf("state %c, start %d, error %v", state, start, err)
-	}
-	if _, _, err := parseStat([]byte("42 (cut")); err == nil {
-		t.Error("a line cut short was accepted")
-	}
-}
-
 func TestEnsureKeepsARunningProcessAndReplacesAChangedOne(t *testing.T) {
 	s := supervisor(t)
 	first, err := s.Ensure(shell("one", forever))
