@@ -51,6 +51,30 @@ func TestEnsureKeepsARunningProcessAndReplacesAChangedOne(t *testing.T) {
 	}
 }
 
+func TestEnsureKeepsARunningProcessWhoseProgramIsGone(t *testing.T) {
+	s := supervisor(t)
+	spec := Spec{Name: "removed", Path: filepath.Join(t.TempDir(), "program")}
+	if err := os.WriteFile(spec.Path, []byte("#!/bin/sh\n"+forever), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Ensure(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(spec.Path); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Ensure(spec); err != nil || again.id != first.id {
+		t.Errorf("it was not kept: %v", err)
+	}
+	if err := s.Stop(spec.Name, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Ensure(spec); err == nil || !strings.Contains(err.Error(), "start removed") {
+		t.Errorf("a program that is gone was started: %v", err)
+	}
+}
+
 func TestEnsureRestartsAProcessWhenItsConfigurationChanges(t *testing.T) {
 	s := supervisor(t)
 	spec := shell("configured", forever)
