@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/match"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	imagespec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
@@ -63,18 +64,12 @@ func (s *Store) Get(name string) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the store's index: %w", err)
 	}
-	manifest, err := index.IndexManifest()
+	images, err := partial.FindImages(index, match.Name(name))
 	if err != nil {
-		return nil, fmt.Errorf("read the store's index: %w", err)
+		return nil, fmt.Errorf("read %s from the store: %w", name, err)
 	}
-	for _, descriptor := range manifest.Manifests {
-		if match.Name(name)(descriptor) {
-			image, err := s.path.Image(descriptor.Digest)
-			if err != nil {
-				return nil, fmt.Errorf("read %s from the store: %w", name, err)
-			}
-			return image, nil
-		}
+	if len(images) == 0 {
+		return nil, nil
 	}
-	return nil, nil
+	return images[0], nil
 }

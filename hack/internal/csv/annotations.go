@@ -54,10 +54,9 @@ func annotations(in Inputs) (map[string]string, error) {
 	}
 	all := map[string]string{
 		"alm-examples": string(almExamples),
-		// olm/e2e tests what the levels up to this one require: upgrades of operator and operand (edges_test.go,
-		// upgrade_*_test.go), the lifecycle of a cache from resizing to evictions and invalid input
-		// (production_*_test.go), metrics and alerts (monitoring_test.go). The operator does not tune or scale caches by
-		// itself, which Auto Pilot requires.
+		// olm/e2e tests what the levels up to this one require: upgrades of operator and operand (upgrade*_test.go), the
+		// lifecycle of a cache from resizing to evictions and invalid input (production*_test.go), metrics and alerts
+		// (monitoring*_test.go). The operator does not tune or scale caches by itself, which Auto Pilot requires.
 		"capabilities":   "Deep Insights",
 		"categories":     "Database, Application Runtime",
 		"containerImage": in.OperatorImage,

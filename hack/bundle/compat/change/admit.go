@@ -11,13 +11,14 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/crdify/pkg/validations"
 )
 
 // Admit returns an error if a cluster with this CRD would not accept the object as it is: if its version is not served, if
 // it has a field that the API server would drop, or if it violates the schema or a rule.
 func Admit(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, object *unstructured.Unstructured) error {
 	name := object.GroupVersionKind().Version
-	version := version(crd, name)
+	version := validations.GetCRDVersionByName(crd, name)
 	if version == nil || !version.Served {
 		return fmt.Errorf("version %s of %s is not served", name, crd.Name)
 	}

@@ -119,7 +119,7 @@ func TestCompareReportsEachIncompatibilityOnce(t *testing.T) {
 		"maximum excluded":                      {edit("spec.ports[]", func(s *schema) { s.ExclusiveMaximum = true }), "v1alpha1 spec.ports[*] exclusiveMaximum"},
 		"multiple":                              {edit("spec.size", func(s *schema) { s.MultipleOf = ptr.To(2.0) }), "v1alpha1 spec.size multipleOf"},
 		"length lowered":                        {edit("spec.name", func(s *schema) { s.MaxLength = ptr.To(int64(9)) }), "v1alpha1 spec.name maxLength"},
-		"length of values lowered":              {edit("spec.labels", func(s *schema) { s.AdditionalProperties.Schema.MaxLength = ptr.To(int64(9)) }), "v1alpha1 spec.labels[*] maxLength"},
+		"length of values lowered":              {edit("spec.labels", func(s *schema) { s.AdditionalProperties.Schema.MaxLength = ptr.To(int64(9)) }), "v1alpha1 spec.labels additionalProperties"},
 		"minimum length":                        {edit("spec.name", func(s *schema) { s.MinLength = ptr.To(int64(1)) }), "v1alpha1 spec.name minLength"},
 		"fewer items":                           {edit("spec.ports", func(s *schema) { s.MaxItems = ptr.To(int64(4)) }), "v1alpha1 spec.ports maxItems"},
 		"more items":                            {edit("spec.ports", func(s *schema) { s.MinItems = ptr.To(int64(1)) }), "v1alpha1 spec.ports minItems"},
@@ -149,10 +149,10 @@ func TestCompareReportsEachIncompatibilityOnce(t *testing.T) {
 		"any of":                                {edit("spec.memory", func(s *schema) { s.AnyOf = []schema{{Type: "string"}} }), "v1alpha1 spec.memory anyOf"},
 		"one of":                                {edit("spec", func(s *schema) { s.OneOf = []schema{{Required: []string{"mode"}}} }), "v1alpha1 spec oneOf"},
 		"not":                                   {edit("spec.name", func(s *schema) { s.Not = &schema{Pattern: "a"} }), "v1alpha1 spec.name not"},
-		"unknown keyword":                       {edit("spec.name", func(s *schema) { s.Ref = ptr.To("#/a") }), "v1alpha1 spec.name unknown"},
-		"message of a rule (OLM 1)":             {edit("", func(s *schema) { s.XValidations[0].Message = "shorter, please" }), "v1alpha1  olm-v1"},
-		"description of a map's values (OLM 1)": {edit("spec.labels", func(s *schema) { s.AdditionalProperties.Schema.Description = "Other words." }), "v1alpha1 spec.labels olm-v1"},
-		"pattern removed (OLM 1)":               {edit("spec.name", func(s *schema) { s.Pattern = "" }), "v1alpha1 spec.name olm-v1"},
+		"unknown keyword":                       {edit("spec.name", func(s *schema) { s.Ref = ptr.To("#/a") }), "v1alpha1 spec.name $ref"},
+		"message of a rule (OLM 1)":             {edit("", func(s *schema) { s.XValidations[0].Message = "shorter, please" }), "v1alpha1  x-kubernetes-validations"},
+		"description of a map's values (OLM 1)": {edit("spec.labels", func(s *schema) { s.AdditionalProperties.Schema.Description = "Other words." }), "v1alpha1 spec.labels additionalProperties"},
+		"pattern removed (OLM 1)":               {edit("spec.name", func(s *schema) { s.Pattern = "" }), "v1alpha1 spec.name pattern"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			short, findings := compare(t, test.mutate)
@@ -235,7 +235,7 @@ func TestCompareReportsServedVersionsThatDiffer(t *testing.T) {
 		t.Fatalf("got %v, %v", findings, err)
 	}
 	for _, f := range findings {
-		if f.Version != "v1" || f.Rule != change.RulePreflight || !strings.HasPrefix(f.Path, "status") {
+		if f.Version != "v1" || f.Rule != change.RuleServedVersions || !strings.HasPrefix(f.Path, "status") {
 			t.Errorf("got %v", f)
 		}
 	}

@@ -1,9 +1,9 @@
 // Package change finds changes of a CRD that would break objects, clients or upgrades of an older release. It is pure:
 // CRDs and objects in, findings out.
 //
-// crdify, the library of OLM v1's preflight check, judges most keywords of a schema. This package judges the keywords and
-// the parts of a CRD that crdify does not know. Then it runs crdify as OLM v1 does, to report everything that OLM v1
-// would refuse, and replays on sample objects what OLM v0 checks before it replaces a CRD.
+// Schemas are compared with crdify, the library of OLM v1's preflight check: every change that OLM v1 refuses is a finding,
+// also if it breaks no object. This package compares the other parts of a CRD itself. It replays on sample objects what
+// OLM v0 checks before it replaces a CRD.
 package change
 
 import (
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/crdify/pkg/validations"
 )
 
 // Finding is one incompatible change.
@@ -90,39 +91,29 @@ func compareCRD(older, newer *apiextensionsv1.CustomResourceDefinition) ([]Findi
 	if err != nil {
 		return nil, err
 	}
-	schemas, err := newJudge()
+	checks, err := checks()
 	if err != nil {
 		return nil, err
 	}
-	findings := append(compareNames(old, next), compareVersions(old, next)...)
-	var inSchemas []Finding
+	schemas := &judge{checks: checks}
+	findings := slices.Concat(compareNames(old, next), compareVersions(old, next), schemas.compareServed(old, next))
 	for i := range old.Spec.Versions {
 		oldVersion := &old.Spec.Versions[i]
-		newVersion := version(next, oldVersion.Name)
+		newVersion := validations.GetCRDVersionByName(next, oldVersion.Name)
 		if newVersion == nil {
 			continue // compareVersions has reported it.
 		}
-		findings = append(findings, inVersion(oldVersion.Name, compareSubresources(oldVersion, newVersion))...)
-		inSchemas = append(inSchemas, inVersion(oldVersion.Name,
-			schemas.compare(oldVersion.Schema.OpenAPIV3Schema, newVersion.Schema.OpenAPIV3Schema))...)
+		inVersion := append(compareSubresources(oldVersion, newVersion),
+			schemas.compare(oldVersion.Schema.OpenAPIV3Schema, newVersion.Schema.OpenAPIV3Schema)...)
+		for _, finding := range inVersion {
+			finding.Version = oldVersion.Name
+			findings = append(findings, finding)
+		}
 	}
-	refused, err := preflight(old, next, inSchemas)
-	if err != nil {
-		return nil, err
-	}
-	findings = slices.Concat(findings, inSchemas, refused)
 	for i := range findings {
 		findings[i].CRD = old.Name
 	}
 	return findings, nil
-}
-
-// inVersion sets the version of the findings.
-func inVersion(version string, findings []Finding) []Finding {
-	for i := range findings {
-		findings[i].Version = version
-	}
-	return findings
 }
 
 // withDefaults returns a copy with the defaults of the API server, so that an absent field equals its default.
@@ -135,14 +126,4 @@ func withDefaults(crd *apiextensionsv1.CustomResourceDefinition) (*apiextensions
 		}
 	}
 	return crd, nil
-}
-
-// version returns the version of that name, or nil.
-func version(crd *apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
-	for i := range crd.Spec.Versions {
-		if crd.Spec.Versions[i].Name == name {
-			return &crd.Spec.Versions[i]
-		}
-	}
-	return nil
 }

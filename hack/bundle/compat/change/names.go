@@ -7,6 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/crdify/pkg/validations"
 )
 
 // compareNames compares what all versions of a CRD share: names, scope and conversion.
@@ -40,7 +41,7 @@ func compareNames(old, next *apiextensionsv1.CustomResourceDefinition) []Finding
 func compareVersions(old, next *apiextensionsv1.CustomResourceDefinition) []Finding {
 	var findings []Finding
 	for _, was := range old.Spec.Versions {
-		is := version(next, was.Name)
+		is := validations.GetCRDVersionByName(next, was.Name)
 		switch {
 		case is == nil && was.Storage:
 			findings = append(findings, Finding{Version: was.Name, Rule: "storage",

@@ -4,155 +4,66 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/crdify/pkg/config"
 	"sigs.k8s.io/crdify/pkg/runner"
 	"sigs.k8s.io/crdify/pkg/validations"
 	"sigs.k8s.io/crdify/pkg/validations/property"
 )
 
-// RulePreflight is the rule of a change that breaks no object, but that OLM v1 refuses.
-const RulePreflight = "olm-v1"
+// RuleServedVersions is the rule of the finding that two served versions differ.
+const RuleServedVersions = "served-versions"
 
-// preflightConfig is OLM v1's configuration of crdify (operator-controller, preflights/crdupgradesafety): it refuses
-// changes that crdify has no check for. Descriptions may change, and enums may grow.
-func preflightConfig() *config.Config {
-	return &config.Config{
-		Conversion:           config.ConversionPolicyIgnore,
-		UnhandledEnforcement: config.EnforcementPolicyError,
-		Validations: []config.ValidationConfig{
-			{Name: "description", Enforcement: config.EnforcementPolicyNone},
-			{Name: "enum", Enforcement: config.EnforcementPolicyError,
-				Configuration: map[string]any{"additionPolicy": property.AdditionPolicyAllow}},
-		},
-	}
-}
-
-// preflight runs OLM v1's check and returns what it refuses, except for the known findings.
-func preflight(old, next *apiextensionsv1.CustomResourceDefinition, known []Finding) ([]Finding, error) {
-	check, err := runner.New(preflightConfig(), runner.DefaultRegistry())
+// checks returns the checks of schemas that OLM v1's preflight makes, with OLM v1's configuration of crdify
+// (operator-controller, preflights/crdupgradesafety): descriptions may change, and enums may grow.
+func checks() ([]validations.Comparator[schema], error) {
+	registry := runner.DefaultRegistry()
+	all, err := validations.LoadValidationsFromRegistry(registry)
 	if err != nil {
-		return nil, fmt.Errorf("prepare OLM v1's preflight check: %w", err)
+		return nil, fmt.Errorf("load crdify's checks: %w", err)
 	}
-	results := check.Run(old, next)
+	all, err = validations.ConfigureValidations(all, registry, config.Config{Validations: []config.ValidationConfig{
+		{Name: "description", Enforcement: config.EnforcementPolicyNone},
+		{Name: "enum", Enforcement: config.EnforcementPolicyError,
+			Configuration: map[string]any{"additionPolicy": property.AdditionPolicyAllow}},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("configure crdify's checks: %w", err)
+	}
+	var ordered []validations.Validation
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		ordered = append(ordered, all[name])
+	}
+	return validations.ComparatorsForValidations[schema](ordered...), nil
+}
+
+// compareServed compares the versions that the newer CRD serves with each other, as OLM v1 does unless a webhook converts
+// them. What differed before may still differ.
+func (j *judge) compareServed(old, next *apiextensionsv1.CustomResourceDefinition) []Finding {
+	if next.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter {
+		return nil
+	}
+	before := j.differences(old)
+	return slices.DeleteFunc(j.differences(next), func(f Finding) bool { return slices.Contains(before, f) })
+}
+
+// differences compares each served version with those that follow it.
+func (j *judge) differences(crd *apiextensionsv1.CustomResourceDefinition) []Finding {
+	served := slices.DeleteFunc(slices.Clone(crd.Spec.Versions), func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return !v.Served })
+	slices.SortFunc(served, func(a, b apiextensionsv1.CustomResourceDefinitionVersion) int {
+		return version.CompareKubeAwareVersionStrings(a.Name, b.Name)
+	})
 	var findings []Finding
-	refuse := func(at place, why string) {
-		findings = append(findings, Finding{Version: at.version, Path: at.path, Rule: RulePreflight,
-			Change: "OLM v1 refuses the upgrade: " + why,
-			Fix:    "keep this part of the schema: no existing object breaks, but OLM v1 stops before it looks at them"})
-	}
-	for _, at := range removedFields(results.CRDValidation) {
-		if !covered(at, RuleRemoved, known) {
-			refuse(at, "the field was removed")
-		}
-	}
-	for name, places := range results.SameVersionValidation {
-		for where, outcomes := range places {
-			at := place{name, pathOf(where)}
-			if why := refusals(at, outcomes, unhandled(where, version(old, name), version(next, name)), known); why != "" {
-				refuse(at, why)
+	for i, from := range served {
+		for _, to := range served[i+1:] {
+			for _, f := range j.compare(from.Schema.OpenAPIV3Schema, to.Schema.OpenAPIV3Schema) {
+				findings = append(findings, Finding{Version: to.Name, Path: f.Path, Rule: RuleServedVersions,
+					Change: "it differs from " + from.Name + ", which is served too: " + f.Change,
+					Fix:    "give both versions the same schema: OLM v1 refuses the upgrade"})
 			}
 		}
 	}
-	for pair, places := range results.ServedVersionValidation {
-		from, to, _ := strings.Cut(pair, " -> ")
-		for where, outcomes := range places {
-			at := place{to, pathOf(where)}
-			if why := refusals(at, outcomes, unhandled(where, version(next, from), version(next, to)), nil); why != "" {
-				refuse(at, "it differs from "+from+", which is served too: "+why)
-			}
-		}
-	}
-	return findings, nil
-}
-
-// refusals joins crdify's messages about a place that no known finding covers. For a change without a check, which crdify
-// prints as a long diff, it gives the name of the keyword.
-func refusals(at place, outcomes []validations.ComparisonResult, unhandled []string, known []Finding) string {
-	var why []string
-	for _, outcome := range outcomes {
-		if len(outcome.Errors) == 0 {
-			continue
-		}
-		if outcome.Name != "unhandled" {
-			if !covered(at, outcome.Name, known) {
-				why = append(why, strings.ReplaceAll(strings.Join(outcome.Errors, " and "), " : ", ": "))
-			}
-			continue
-		}
-		for _, name := range unhandled {
-			if !covered(at, name, known) {
-				why = append(why, "it has no check for a change of "+name)
-			}
-		}
-	}
-	slices.Sort(why)
-	return strings.Join(why, " and ")
-}
-
-// unhandled returns the keywords that differ at a place and that crdify has no check for.
-func unhandled(where string, old, next *apiextensionsv1.CustomResourceDefinitionVersion) []string {
-	a, b := validations.FlattenCRDVersion(*old)[where], validations.FlattenCRDVersion(*next)[where]
-	if a == nil || b == nil {
-		return []string{RuleRemoved}
-	}
-	handled := runner.DefaultRegistry().Registered()
-	return slices.DeleteFunc(differing(a, b), func(name string) bool {
-		return name == "properties" || name == "items" || slices.Contains(handled, name)
-	})
-}
-
-// place is a field of a version.
-type place struct{ version, path string }
-
-// removedFields parses crdify's "removed field : v1.^.spec.size". compareNames and ReplayStoredVersions make crdify's other
-// checks of whole CRDs (scope, stored versions).
-func removedFields(outcomes []validations.ComparisonResult) []place {
-	removed := map[place]bool{}
-	for _, outcome := range outcomes {
-		if outcome.Name != "existingFieldRemoval" {
-			continue
-		}
-		for _, message := range outcome.Errors {
-			_, where, _ := strings.Cut(message, " : ")
-			version, path, _ := strings.Cut(where, ".^")
-			removed[place{version, pathOf("^" + path)}] = true
-		}
-	}
-	return slices.SortedFunc(maps.Keys(removed), func(a, b place) int {
-		return strings.Compare(a.version+a.path, b.version+b.path)
-	})
-}
-
-// pathOf turns crdify's "^.spec.size" into "spec.size".
-func pathOf(place string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(place, "^"), ".")
-}
-
-// covered reports whether a known finding says the same as crdify about a keyword at a place. It is about the same
-// keyword; about branches, which crdify mistakes for the field; about the values of a map, which crdify also reports for
-// the map; or about a field at or above the place that is removed, closed or of another type.
-func covered(at place, keyword string, known []Finding) bool {
-	return slices.ContainsFunc(known, func(f Finding) bool {
-		if f.Version != at.version {
-			return false
-		}
-		switch f.Rule {
-		case RuleRemoved, ruleType:
-			if f.Path == at.path || strings.HasPrefix(at.path, f.Path+".") || strings.HasPrefix(at.path, f.Path+"[*]") {
-				return true
-			}
-		case "additionalProperties":
-			if f.Path == at.path || strings.HasPrefix(at.path, f.Path+"[*]") {
-				return true
-			}
-		case "allOf", "anyOf", "oneOf", "not", ruleUnknown, keyword:
-			if f.Path == at.path {
-				return true
-			}
-		}
-		return keyword == "additionalProperties" && strings.HasPrefix(f.Path, at.path+"[*]")
-	})
+	return findings
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/crdify/pkg/validations"
 )
 
 // ReplayObjects validates objects that the older CRD accepted against the newer CRD, in every version that both serve. It
@@ -18,7 +19,7 @@ import (
 func ReplayObjects(older, newer *apiextensionsv1.CustomResourceDefinition, objects []*unstructured.Unstructured) []error {
 	var errs []error
 	for _, next := range newer.Spec.Versions {
-		was := version(older, next.Name)
+		was := validations.GetCRDVersionByName(older, next.Name)
 		if was == nil || !was.Served || !next.Served {
 			continue
 		}
@@ -40,7 +41,7 @@ func ReplayObjects(older, newer *apiextensionsv1.CustomResourceDefinition, objec
 func ReplayStoredVersions(newer *apiextensionsv1.CustomResourceDefinition, stored []string) []error {
 	var errs []error
 	for _, name := range stored {
-		if version(newer, name) == nil {
+		if validations.GetCRDVersionByName(newer, name) == nil {
 			errs = append(errs, fmt.Errorf("%s: objects may be stored in %s, which it no longer has", newer.Name, name))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"sigs.k8s.io/crdify/pkg/runner"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/crdify/pkg/validations"
 )
 
@@ -17,35 +17,14 @@ type schema = apiextensionsv1.JSONSchemaProps
 // RuleRemoved is the rule of the finding that a field was removed.
 const RuleRemoved = "removed"
 
-// ruleType is crdify's name for a change of type. It hides all other findings of the field.
-const ruleType = "type"
-
-// ruleUnknown is the rule of a change that no check knows.
-const ruleUnknown = "unknown"
-
-// judge compares schemas with crdify's comparators and the keywords of this package.
+// judge compares schemas with crdify's checks. It reports every other change too, as OLM v1 does: crdify cannot tell
+// whether it breaks objects.
 //
 // It does not use crdify's walk of the schemas. That stores the branches of allOf, anyOf, oneOf and not under the path of
 // their field, where the last branch hides the field's own schema.
 type judge struct {
-	comparators []validations.Comparator[schema]
-	findings    []Finding
-}
-
-func newJudge() (*judge, error) {
-	loaded, err := validations.LoadValidationsFromRegistry(runner.DefaultRegistry())
-	if err != nil {
-		return nil, fmt.Errorf("load crdify's checks: %w", err)
-	}
-	configured, err := validations.ConfigureValidations(loaded, runner.DefaultRegistry(), *preflightConfig())
-	if err != nil {
-		return nil, fmt.Errorf("configure crdify's checks: %w", err)
-	}
-	var ordered []validations.Validation
-	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		ordered = append(ordered, configured[name])
-	}
-	return &judge{comparators: validations.ComparatorsForValidations[schema](ordered...)}, nil
+	checks   []validations.Comparator[schema]
+	findings []Finding
 }
 
 // compare returns the findings of a version, without its name.
@@ -61,7 +40,7 @@ func (j *judge) add(path, rule, change, fix string) {
 
 func (j *judge) walk(path string, old, next *schema) {
 	if old.Type != next.Type || old.XIntOrString && !next.XIntOrString {
-		j.add(path, ruleType, fmt.Sprintf("the type changed from %s to %s", typeOf(old), typeOf(next)),
+		j.add(path, "type", fmt.Sprintf("the type changed from %s to %s", typeOf(old), typeOf(next)),
 			"keep the type and add a field of another name: stored objects would be invalid")
 		return
 	}
@@ -76,20 +55,17 @@ func (j *judge) walk(path string, old, next *schema) {
 		}
 		j.walk(child(path, name), &was, &is)
 	}
-	if was, is := items(old), items(next); was != nil && is != nil {
-		j.walk(path+"[*]", was, is)
-	}
-	if was, is := values(old), values(next); was != nil && is != nil {
-		j.walk(path+"[*]", was, is)
+	if old.Items != nil && next.Items != nil { // Lists without items are not structural.
+		j.walk(path+"[*]", old.Items.Schema, next.Items.Schema)
 	}
 }
 
-// compareKeywords compares the keywords of one place in the schema. It clears every keyword that it has checked, so that
-// what remains at the end is a change that no check knows.
+// compareKeywords compares the keywords of one place in the schema. Each check clears the keyword that it has compared, so
+// what differs at the end has no check.
 func (j *judge) compareKeywords(path string, old, next *schema) {
-	a, b := shallow(old), shallow(next)
-	for _, comparator := range j.comparators {
-		result := comparator.Compare(a, b)
+	a, b := validations.DropChildrenPropertiesFromJSONSchema(old), validations.DropChildrenPropertiesFromJSONSchema(next)
+	for _, check := range j.checks {
+		result := check.Compare(a, b)
 		for _, message := range result.Errors {
 			if result.Name == "required" { // crdify does not sort these.
 				message = "new required fields: " + strings.Join(missing(next.Required, old.Required), ", ")
@@ -97,52 +73,51 @@ func (j *judge) compareKeywords(path string, old, next *schema) {
 			j.add(path, result.Name, strings.ReplaceAll(message, " : ", ": "), fixOf(result.Name))
 		}
 	}
-	for _, k := range keywords {
-		if change := k.tightened(old, next); change != "" {
-			j.add(path, k.name, change, k.fix)
+	was, is := fields(a), fields(b)
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		if !equality.Semantic.DeepEqual(was[name], is[name]) {
+			j.add(path, name, changed(name, was[name], is[name]), fixOf(name))
 		}
-		k.clear(a)
-		k.clear(b)
-	}
-	if !equality.Semantic.DeepEqual(a, b) {
-		j.add(path, ruleUnknown, "changed in a way that no check knows: "+strings.Join(differing(a, b), ", "),
-			"keep it, or add a check of it to hack/bundle/compat/change")
 	}
 }
 
-// fixOf returns what to do about a finding of crdify.
-func fixOf(rule string) string {
-	switch rule {
+// fields returns the keywords that are set.
+func fields(s *schema) map[string]any {
+	set, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(s) // A schema that was decoded can be encoded.
+	return set
+}
+
+// changed describes the change of a keyword in one line.
+func changed(name string, was, is any) string {
+	text := fmt.Sprintf("%s changed from %v to %v", name, was, is)
+	switch {
+	case was == nil:
+		text = fmt.Sprintf("%s was introduced: %v", name, is)
+	case is == nil:
+		text = fmt.Sprintf("%s was removed: %v", name, was)
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// fixOf returns what to do about the change of a keyword.
+func fixOf(keyword string) string {
+	switch keyword {
 	case "default":
 		return "keep the default and handle the new case in the operator: existing caches would change without a change of their spec"
-	case "enum":
-		return "allow every value that was allowed: stored objects may have it"
 	case "required":
 		return "make them optional: stored objects do not have them"
+	case "x-kubernetes-validations":
+		return "keep the rules, and check new ones in the reconciler and report a condition: stored objects may break a rule and " +
+			"could not be updated, and OLM v1 refuses every change of rules"
+	case "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type":
+		return "keep it: server-side apply would merge existing objects in another way, and OLM v1 refuses the change"
+	case "enum", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties":
+		return "allow every value that was allowed: stored objects may have it, and OLM validates them before an upgrade"
 	default:
-		return keepValues
+		return "keep it: stored objects may have values that it no longer allows, and OLM v1 refuses every change of it"
 	}
-}
-
-// shallow copies the schema without the schemas below it, which walk compares.
-func shallow(s *schema) *schema {
-	s = validations.DropChildrenPropertiesFromJSONSchema(s)
-	s.AdditionalProperties = nil // Checked by keywords and walk.
-	return s
-}
-
-func items(s *schema) *schema {
-	if s.Items == nil {
-		return nil
-	}
-	return s.Items.Schema
-}
-
-func values(s *schema) *schema {
-	if s.AdditionalProperties == nil {
-		return nil
-	}
-	return s.AdditionalProperties.Schema
 }
 
 func typeOf(s *schema) string {

@@ -2,10 +2,7 @@ package debian
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,85 +14,47 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// index lists the downloaded packages in their folder. It is written last: a download without it is incomplete.
-const index = "packages.json"
-
-// Download downloads a package of a release, and the libraries that it depends on, to dir. Default of release: the machine's.
+// Download downloads a package of a release, and the libraries that it depends on, to dir, which appears when all are there.
+// Default of release: the machine's.
 func Download(ctx context.Context, name, release, dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("clear %s: %w", dir, err)
-	}
-	apt, err := newApt(release, dir)
-	if err != nil {
-		return err
-	}
-	if _, err := apt.run(ctx, "apt-get", "update"); err != nil {
-		return err
-	}
-	packages, err := apt.libraries(ctx, name)
-	if err != nil {
-		return err
-	}
-	if _, err := apt.run(ctx, "apt-get", append([]string{"download"}, packages...)...); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(apt.state); err != nil {
-		return fmt.Errorf("remove apt's state: %w", err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.deb"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("no package for %s of %s was downloaded to %s: %w", name, release, dir, err)
-	}
-	return writeIndex(dir, files)
-}
-
-// MarkUnavailable records that a download is impossible, so that it is not tried again at every start.
-func MarkUnavailable(dir string) error { return writeIndex(dir, nil) }
-
-func writeIndex(dir string, files []string) error {
-	names := make([]string, len(files))
-	for i, file := range files {
-		names[i] = filepath.Base(file)
-	}
-	data, err := json.MarshalIndent(names, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the list of packages: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, index), data, 0o644); err != nil {
-		return fmt.Errorf("write the list of packages: %w", err)
-	}
-	return nil
-}
-
-// Packages returns the files of a complete download, none of one that is unavailable, and nil of one that is incomplete.
-func Packages(dir string) ([]string, error) {
-	data, err := os.ReadFile(filepath.Join(dir, index))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the list of packages: %w", err)
-	}
-	var files []string
-	if json.Unmarshal(data, &files) != nil {
-		return nil, nil
-	}
-	for i, file := range files {
-		files[i] = filepath.Join(dir, file)
-		if _, err := os.Stat(files[i]); err != nil {
-			return nil, nil //nolint:nilerr // incomplete: download again
+	return host.MakeDir(dir, func(temporary string) error {
+		apt, err := newApt(ctx, release, temporary)
+		if err != nil {
+			return err
 		}
-	}
-	return files, nil
+		if _, err := apt.run(ctx, "apt-get", "update"); err != nil {
+			return err
+		}
+		packages, err := apt.libraries(ctx, name)
+		if err != nil {
+			return err
+		}
+		if _, err := apt.run(ctx, "apt-get", append([]string{"download"}, packages...)...); err != nil {
+			return err
+		}
+		return os.RemoveAll(apt.state)
+	})
 }
+
+// MarkUnavailable records with an empty folder that a download is impossible, so that it is not tried again at every start.
+func MarkUnavailable(dir string) error { return os.MkdirAll(dir, 0o755) }
+
+// Downloaded reports whether dir holds a download, or is marked as unavailable.
+func Downloaded(dir string) bool {
+	_, err := os.Stat(dir)
+	return err == nil
+}
+
+// Packages returns the files of a download, none of one that is unavailable.
+func Packages(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.deb")) }
 
 // apt runs apt with its own source and state, so that those of the machine do not change.
 type apt struct {
 	dir, state string
 }
 
-func newApt(release, dir string) (apt, error) {
-	source, err := sourceFor(release)
+func newApt(ctx context.Context, release, dir string) (apt, error) {
+	source, err := sourceFor(ctx, release)
 	if err != nil {
 		return apt{}, err
 	}
@@ -171,10 +130,4 @@ func libraryDepends(output string) []string {
 		}
 	}
 	return found
-}
-
-// Downloaded reports whether dir holds a complete download, or is marked as unavailable.
-func Downloaded(dir string) bool {
-	files, err := Packages(dir)
-	return err == nil && files != nil
 }

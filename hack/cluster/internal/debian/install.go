@@ -4,6 +4,7 @@ package debian
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,9 +65,12 @@ func (r requirement) met() bool {
 		return err == nil
 	}
 	if r.static {
-		content, _ := os.ReadFile(r.file) // empty content is no program
-		loader, _, err := needs(content)
-		return err == nil && loader == ""
+		program, err := elf.Open(r.file)
+		if err != nil {
+			return false
+		}
+		defer program.Close()
+		return !slices.ContainsFunc(program.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 	}
 	_, err := os.Stat(r.file)
 	return err == nil

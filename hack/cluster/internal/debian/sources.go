@@ -2,79 +2,44 @@ package debian
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
+	"os/exec"
 	"strings"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
 // keyring verifies what is downloaded.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 // sourceFor writes the apt source of a release: the machine's own source, with the name of the suite replaced.
-func sourceFor(release string) (string, error) {
+func sourceFor(ctx context.Context, release string) (string, error) {
 	codename, err := Codename()
 	if err != nil {
 		return "", err
 	}
 	release = cmp.Or(release, codename)
-	mirror, err := machineMirror("/etc/apt", codename)
+	mirror, err := machineMirror(ctx, codename)
 	return fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, mirror, release), err
 }
 
-// machineMirror finds the URI of this machine's own release.
-func machineMirror(etc, codename string) (string, error) {
-	for _, sources := range []struct {
-		pattern string
-		find    func(content, codename string) string
-	}{
-		{"sources.list", fromLines}, {"sources.list.d/*.list", fromLines}, {"sources.list.d/*.sources", fromStanzas},
-	} {
-		files, err := filepath.Glob(filepath.Join(etc, sources.pattern))
-		if err != nil {
-			return "", fmt.Errorf("list apt sources: %w", err)
-		}
-		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if uri := sources.find(string(data), codename); err == nil && uri != "" {
-				return uri, nil
-			}
+// machineMirror asks apt for the URI of this machine's own release, which needs no downloaded lists.
+func machineMirror(ctx context.Context, codename string, options ...string) (string, error) {
+	output, err := process.Run(exec.CommandContext(ctx, "apt-get", append(options, "update", "--print-uris")...))
+	if err != nil {
+		return "", fmt.Errorf("read the machine's apt sources: %w", err)
+	}
+	for line := range strings.Lines(output) {
+		// For example 'http://deb.debian.org/debian/dists/bookworm/main/binary-amd64/Packages.xz' and a file's name.
+		mirror, _, found := strings.Cut(strings.TrimPrefix(line, "'"), "/dists/"+codename+"/main/binary-")
+		if found {
+			return mirror, nil
 		}
 	}
-	return "", fmt.Errorf("no apt source for the suite %q in %s: add the machine's Debian mirror there, because the images of memcached and nginx are made from Debian's packages", codename, etc)
-}
-
-// aptLine matches URI and suite in a line of a one-line source, with or without options.
-var aptLine = regexp.MustCompile(`^deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s`)
-
-// fromLines reads the one-line format.
-func fromLines(content, codename string) string {
-	for line := range strings.Lines(content) {
-		if found := aptLine.FindStringSubmatch(strings.TrimSpace(line) + " "); found != nil && found[2] == codename {
-			return found[1]
-		}
-	}
-	return ""
-}
-
-// fromStanzas reads the deb822 format.
-func fromStanzas(content, codename string) string {
-	for stanza := range strings.SplitSeq(content, "\n\n") {
-		fields := map[string]string{}
-		for line := range strings.Lines(stanza) {
-			if key, value, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {
-				fields[strings.ToLower(key)] = strings.TrimSpace(value)
-			}
-		}
-		uris := strings.Fields(fields["uris"])
-		if len(uris) > 0 && slices.Contains(strings.Fields(fields["suites"]), codename) && fields["enabled"] != "no" {
-			return uris[0]
-		}
-	}
-	return ""
+	return "", fmt.Errorf("no apt source for the suite %q in /etc/apt: add the machine's Debian mirror there, because the images of memcached and nginx are made from Debian's packages", codename)
 }
 
 // Codename reads the machine's Debian release from os-release.

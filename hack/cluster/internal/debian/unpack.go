@@ -5,15 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// Programs is a Debian package whose programs run on this machine. It is unpacked, not installed: it starts no service and
-// needs no root.
+// Programs is a Debian package whose programs run on this machine. It is unpacked with its libraries, not installed: it
+// starts no service and needs no root.
 type Programs struct {
 	// Package is the name of the package.
 	Package string
@@ -21,8 +20,6 @@ type Programs struct {
 	Names []string
 	// Folder is the folder of the package that holds them.
 	Folder string
-	// WithLibraries also unpacks the libraries that the package depends on, which this machine may not have.
-	WithLibraries bool
 }
 
 // prometheus scrapes metrics in tests, and its promtool tests alert rules.
@@ -33,11 +30,11 @@ var prometheus = Programs{Package: "prometheus", Names: []string{"prometheus", "
 var Packaged = map[string]Programs{
 	"prometheus": prometheus,
 	"promtool":   prometheus,
-	"pymemcache": {Package: "python3-pymemcache", Names: []string{"pymemcache"}, Folder: "usr/lib/python3/dist-packages", WithLibraries: true},
+	"pymemcache": {Package: "python3-pymemcache", Names: []string{"pymemcache"}, Folder: "usr/lib/python3/dist-packages"},
 }
 
-// Memcached is for tests. It is taken from several releases, so it needs the libraries of its release.
-var Memcached = Programs{Package: "memcached", Names: []string{"memcached"}, Folder: "usr/bin", WithLibraries: true}
+// Memcached is for tests, which run it with the libraries of its release: it is taken from several.
+var Memcached = Programs{Package: "memcached", Names: []string{"memcached"}, Folder: "usr/bin"}
 
 // Dir is the folder of the programs below root.
 func (p Programs) Dir(root string) string { return filepath.Join(root, filepath.FromSlash(p.Folder)) }
@@ -52,20 +49,16 @@ func (p Programs) Unpacked(root string) bool {
 	return true
 }
 
-// Unpack unpacks the package, given the files of a download, to root. The content of root appears in one step.
+// Unpack unpacks the files of a download to root. The content of root appears in one step.
 func (p Programs) Unpack(files []string, root string) error {
-	packages, err := p.choose(files)
-	if err != nil {
-		return err
-	}
-	err = host.MakeDir(root, func(temporary string) error {
-		for _, file := range packages {
+	err := host.MakeDir(root, func(temporary string) error {
+		for _, file := range files {
 			if _, err := process.Run(exec.Command("dpkg-deb", "--extract", file, temporary)); err != nil {
 				return fmt.Errorf("unpack %s: %w", filepath.Base(file), err)
 			}
 		}
 		if !p.Unpacked(temporary) {
-			return fmt.Errorf("the package %s does not hold %s", filepath.Base(packages[0]), strings.Join(p.Names, " and "))
+			return fmt.Errorf("the package %s does not hold %s", p.Package, strings.Join(p.Names, " and "))
 		}
 		return nil
 	})
@@ -73,16 +66,4 @@ func (p Programs) Unpack(files []string, root string) error {
 		err = fmt.Errorf("%s does not hold %s: remove it", root, strings.Join(p.Names, " and "))
 	}
 	return err
-}
-
-// choose returns the files of a download to unpack: the package, and then its libraries if they are wanted.
-func (p Programs) choose(files []string) ([]string, error) {
-	at := slices.IndexFunc(files, func(file string) bool { return strings.HasPrefix(filepath.Base(file), p.Package+"_") })
-	if at < 0 {
-		return nil, fmt.Errorf("no package %s among %v", p.Package, files)
-	}
-	if !p.WithLibraries {
-		return files[at : at+1], nil
-	}
-	return slices.Concat(files[at:at+1], files[:at], files[at+1:]), nil
 }

@@ -45,32 +45,14 @@ func TestProgramsAreUnpackedAsAWholeOrNotAtAll(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(root), "*")); len(left) > 0 || programs.Unpacked(root) {
 		t.Errorf("left behind: %v", left)
 	}
-	if err := programs.Unpack([]string{pack(t, "libraries"), pack(t, "tools", "one", "two")}, root); err != nil {
+	if err := programs.Unpack([]string{pack(t, "libraries", "three"), pack(t, "tools", "one", "two")}, root); err != nil {
 		t.Fatal(err)
 	}
-	if !programs.Unpacked(root) {
-		t.Error("the programs are not there")
+	if _, err := os.Stat(filepath.Join(programs.Dir(root), "three")); err != nil || !programs.Unpacked(root) {
+		t.Errorf("the programs or their libraries are not there: %v", err)
 	}
 	if err := programs.Unpack([]string{pack(t, "tools", "one", "two")}, root); err != nil {
 		t.Errorf("a run that comes second fails: %v", err)
-	}
-	if err := programs.Unpack([]string{pack(t, "libraries")}, root); err == nil || !strings.Contains(err.Error(), "no package tools") {
-		t.Errorf("without the package: %v", err)
-	}
-}
-
-func TestLibrariesAreUnpackedOnRequest(t *testing.T) {
-	programs := Programs{Package: "tools", Names: []string{"one"}, Folder: "usr/bin"}
-	files := []string{pack(t, "libraries", "two"), pack(t, "tools", "one")}
-	for _, with := range []bool{false, true} {
-		programs.WithLibraries = with
-		root := filepath.Join(t.TempDir(), "bin", "tools")
-		if err := programs.Unpack(files, root); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(filepath.Join(programs.Dir(root), "two")); (err == nil) != with {
-			t.Errorf("with libraries %t: %v", with, err)
-		}
 	}
 }
 

@@ -1,43 +1,27 @@
 package host
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-)
+	"slices"
 
-// socket is a listening socket of this machine.
-type socket struct {
-	address netip.AddrPort
-	inode   string
-}
+	"github.com/prometheus/procfs"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
 
 // checkPorts reports every port of the cluster that another process listens on.
 func checkPorts(ports []Port, alive func(process string) bool) error {
-	listeners := map[string][]socket{}
-	for _, protocol := range []string{"tcp", "udp"} {
-		for _, version := range []string{"", "6"} {
-			data, err := os.ReadFile("/proc/net/" + protocol + version)
-			if err != nil {
-				continue // a kernel without IPv6
-			}
-			listeners[protocol] = append(listeners[protocol], parseSockets(string(data), protocol)...)
-		}
-	}
+	listeners := listening()
 	var errs []error
 	for _, port := range ports {
 		if alive(port.Process) {
 			continue
 		}
 		for _, listener := range listeners[port.Protocol] {
-			if conflict(port.Address, listener.address) {
-				errs = append(errs, fmt.Errorf("port %d (%s, on %s), which the cluster's %s needs, is in use by %s: stop that first", port.Address.Port(), port.Protocol, listener.address.Addr(), port.Process, holder(listener.inode)))
+			if address := addressOf(listener); conflict(port.Address, address) {
+				errs = append(errs, fmt.Errorf("port %d (%s, on %s), which the cluster's %s needs, is in use by %s: stop that first", port.Address.Port(), port.Protocol, address.Addr(), port.Process, holder(listener.INode)))
 				break
 			}
 		}
@@ -50,66 +34,36 @@ func conflict(a, b netip.AddrPort) bool {
 	return a.Port() == b.Port() && (a.Addr() == b.Addr() || a.Addr().IsUnspecified() || b.Addr().IsUnspecified())
 }
 
-// parseSockets reads the listening sockets from the text of /proc/net/tcp, tcp6, udp or udp6.
-func parseSockets(table, protocol string) []socket {
-	const (
-		localField, stateField, inodeField = 1, 3, 9
-		tcpListen                          = "0A"
-		udpUnconnected                     = "07"
-	)
-	want := map[string]string{"tcp": tcpListen, "udp": udpUnconnected}[protocol]
-	var sockets []socket
-	for line := range strings.Lines(table) {
-		fields := strings.Fields(line)
-		if len(fields) <= inodeField || fields[stateField] != want {
-			continue
-		}
-		if address, err := parseAddress(fields[localField]); err == nil {
-			sockets = append(sockets, socket{address: address, inode: fields[inodeField]})
-		}
+// listening lists the listening sockets by protocol.
+func listening() map[string][]*netlink.Socket {
+	found := map[string][]*netlink.Socket{}
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		tcp, _ := netlink.SocketDiagTCP(family) // fails on a kernel without IPv6
+		udp, _ := netlink.SocketDiagUDP(family)
+		found["tcp"] = append(found["tcp"], inState(netlink.TCP_LISTEN, tcp)...)
+		found["udp"] = append(found["udp"], inState(netlink.TCP_CLOSE, udp)...) // not connected
 	}
-	return sockets
+	return found
 }
 
-// parseAddress reads an address such as "0100007F:1388": hexadecimal 32-bit words in the machine's byte order, and the port.
-func parseAddress(text string) (netip.AddrPort, error) {
-	host, port, _ := strings.Cut(text, ":")
-	number, err := strconv.ParseUint(port, 16, 16)
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("read the port of %q: %w", text, err)
-	}
-	raw, err := hex.DecodeString(host)
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("read the address of %q: %w", text, err)
-	}
-	const word = 4
-	for i := 0; i+word <= len(raw); i += word {
-		binary.NativeEndian.PutUint32(raw[i:], binary.BigEndian.Uint32(raw[i:]))
-	}
-	address, ok := netip.AddrFromSlice(raw)
-	if !ok {
-		return netip.AddrPort{}, fmt.Errorf("%q is no address", text)
-	}
-	return netip.AddrPortFrom(address.Unmap(), uint16(number)), nil
+func inState(state uint8, sockets []*netlink.Socket) []*netlink.Socket {
+	return slices.DeleteFunc(sockets, func(s *netlink.Socket) bool { return s.State != state })
+}
+
+// addressOf returns the address that a socket listens on.
+func addressOf(s *netlink.Socket) netip.AddrPort {
+	address, _ := netip.AddrFromSlice(s.ID.Source)
+	return netip.AddrPortFrom(address.Unmap(), s.ID.SourcePort)
 }
 
 // holder describes the process that has the socket open.
-func holder(inode string) string {
-	links, err := filepath.Glob("/proc/[0-9]*/fd/*")
-	if err != nil {
-		return "another process"
-	}
-	for _, link := range links {
-		target, err := os.Readlink(link)
-		if err != nil || target != "socket:["+inode+"]" {
-			continue
+func holder(inode uint32) string {
+	processes, _ := procfs.AllProcs()
+	for _, p := range processes {
+		files, _ := p.FileDescriptorTargets() // fails for a process that has gone
+		if name, err := p.Comm(); err == nil && slices.Contains(files, fmt.Sprintf("socket:[%d]", inode)) {
+			return fmt.Sprintf("%s (process %d)", name, p.PID)
 		}
-		folder := filepath.Dir(filepath.Dir(link))
-		name, err := os.ReadFile(filepath.Join(folder, "comm"))
-		if err != nil {
-			break
-		}
-		return strings.TrimSpace(string(name)) + " (process " + filepath.Base(folder) + ")"
 	}
 	return "another process"
 }

@@ -10,29 +10,6 @@ import (
 	"testing"
 )
 
-func TestParseSocketsTakesListenersOnly(t *testing.T) {
-	table := `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-   0: 0100007F:1388 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 111 1 0 100 0 0 10 0
-   1: 0100007F:1388 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 222 1 0 100 0 0 10 0
-`
-	got := parseSockets(table, "tcp")
-	if len(got) != 1 || got[0].address != netip.MustParseAddrPort("127.0.0.1:5000") || got[0].inode != "111" {
-		t.Errorf("got %v", got)
-	}
-}
-
-func TestParseAddressReadsIPv6(t *testing.T) {
-	for text, want := range map[string]string{
-		"00000000000000000000000000000000:192B": "[::]:6443",
-		"00000000000000000000000001000000:0035": "[::1]:53",
-		"0000000000000000FFFF00000100007F:0035": "127.0.0.1:53",
-	} {
-		if got, err := parseAddress(text); err != nil || got.String() != want {
-			t.Errorf("%s is %v (%v), want %s", text, got, err, want)
-		}
-	}
-}
-
 func TestConflict(t *testing.T) {
 	for name, test := range map[string]struct {
 		a, b string
@@ -57,6 +34,15 @@ func TestCheckPortsNamesThePortAndItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
+	client, err := net.Dial("tcp", listener.Addr().String()) // a connection is no listener
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	outgoing := []Port{{Process: "etcd", Protocol: "tcp", Address: netip.MustParseAddrPort(client.LocalAddr().String())}}
+	if err := checkPorts(outgoing, func(string) bool { return false }); err != nil {
+		t.Errorf("a connection was reported: %v", err)
+	}
 	ports := []Port{{Process: "etcd", Protocol: "tcp", Address: netip.MustParseAddrPort(listener.Addr().String())}}
 
 	err = checkPorts(ports, func(string) bool { return false })

@@ -70,9 +70,6 @@ func (s *Supervisor) Ensure(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if spec.Path, err = exec.LookPath(spec.Path); err != nil {
-		return nil, fmt.Errorf("find the program of %s: %w", spec.Name, err)
-	}
 	want := record{Path: spec.Path, Args: spec.Args, Env: spec.Env}
 	if want.Config, err = hashFiles(spec.Files); err != nil {
 		return nil, fmt.Errorf("read the configuration of %s: %w", spec.Name, err)

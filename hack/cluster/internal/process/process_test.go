@@ -29,17 +29,6 @@ func shell(name, script string) Spec {
 
 const forever = "while :; do sleep 1; done"
 
-func TestParseStatAcceptsNamesThatLookLikeFields(t *testing.T) {
-	line := "42 (a ) R b) S 1 42 42 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 987654 0 0"
-	state, start, err := parseStat([]byte(line))
-	if err != nil || state != 'S' || start != 987654 {
-		t.Errorf("state %c, start %d, error %v", state, start, err)
-	}
-	if _, _, err := parseStat([]byte("42 (cut")); err == nil {
-		t.Error("a line cut short was accepted")
-	}
-}
-
 func TestEnsureKeepsARunningProcessAndReplacesAChangedOne(t *testing.T) {
 	s := supervisor(t)
 	first, err := s.Ensure(shell("one", forever))
@@ -59,6 +48,30 @@ func TestEnsureKeepsARunningProcessAndReplacesAChangedOne(t *testing.T) {
 	}
 	if changed.id == first.id || first.id.Alive() {
 		t.Error("the process of the old arguments is still there")
+	}
+}
+
+func TestEnsureKeepsARunningProcessWhoseProgramIsGone(t *testing.T) {
+	s := supervisor(t)
+	spec := Spec{Name: "removed", Path: filepath.Join(t.TempDir(), "program")}
+	if err := os.WriteFile(spec.Path, []byte("#!/bin/sh\n"+forever), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Ensure(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(spec.Path); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Ensure(spec); err != nil || again.id != first.id {
+		t.Errorf("it was not kept: %v", err)
+	}
+	if err := s.Stop(spec.Name, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Ensure(spec); err == nil || !strings.Contains(err.Error(), "start removed") {
+		t.Errorf("a program that is gone was started: %v", err)
 	}
 }
 

@@ -3,27 +3,29 @@ package registry
 import (
 	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"runtime"
-	"slices"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// Image describes an image of one layer. The same inputs give the same digest on every machine: owners, times and the
-// order of files are fixed.
+// Image describes an image. The same inputs give the same digest on every machine: owners, times and the order of files
+// are fixed.
 type Image struct {
 	// Names are the references that it is served under.
 	Names []string
 	Files []File
-	// Load, if set, returns more files. It is called only when the image is built, so it may be slow. Inputs are the files
-	// of this machine that it reads.
-	Load   func() ([]File, error)
-	Inputs []string
+	// Packages are files of Debian packages. The content of each is a layer above Files.
+	Packages []string
 	// User is the numeric user; "" is root.
 	User string
 	// Path is the variable PATH.
@@ -35,15 +37,23 @@ type Image struct {
 	Labels     map[string]string
 }
 
-// build builds the image. Its layer is in the file scratch, which must stay until the image is pushed.
+// build builds the image. The layer of its files is in the file scratch, which must stay until the image is pushed.
 func (i Image) build(scratch string) (v1.Image, error) {
-	layer, err := i.layer(scratch)
+	files, err := i.layer(scratch)
 	if err != nil {
 		return nil, fmt.Errorf("write the layer: %w", err)
 	}
-	image, err := mutate.AppendLayers(mutate.MediaType(mutate.ConfigMediaType(empty.Image, types.OCIConfigJSON), types.OCIManifestSchema1), layer)
+	layers := []v1.Layer{files}
+	for _, file := range i.Packages {
+		layer, err := packageLayer(file)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
+		layers = append(layers, layer)
+	}
+	image, err := mutate.AppendLayers(mutate.MediaType(mutate.ConfigMediaType(empty.Image, types.OCIConfigJSON), types.OCIManifestSchema1), layers...)
 	if err != nil {
-		return nil, fmt.Errorf("add the layer: %w", err)
+		return nil, fmt.Errorf("add the layers: %w", err)
 	}
 	file, err := image.ConfigFile()
 	if err != nil {
@@ -60,14 +70,6 @@ func (i Image) build(scratch string) (v1.Image, error) {
 
 // layer writes the compressed layer to the scratch file.
 func (i Image) layer(scratch string) (v1.Layer, error) {
-	files := i.Files
-	if i.Load != nil {
-		more, err := i.Load()
-		if err != nil {
-			return nil, err
-		}
-		files = append(slices.Clone(files), more...)
-	}
 	file, err := os.Create(scratch)
 	if err != nil {
 		return nil, err
@@ -79,11 +81,21 @@ func (i Image) layer(scratch string) (v1.Layer, error) {
 		return nil, err
 	}
 	for _, write := range []func() error{
-		func() error { return writeRootfs(compressed, files) }, compressed.Close, file.Close,
+		func() error { return writeRootfs(compressed, i.Files) }, compressed.Close, file.Close,
 	} {
 		if err := write(); err != nil {
 			return nil, err
 		}
 	}
 	return tarball.LayerFromFile(scratch, tarball.WithMediaType(types.OCILayer))
+}
+
+// packageLayer is the content of a Debian package. The package's scripts do not run.
+func packageLayer(file string) (v1.Layer, error) {
+	content, err := process.Run(exec.Command("dpkg-deb", "--fsys-tarfile", file))
+	if err != nil {
+		return nil, err
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }
+	return tarball.LayerFromOpener(open, tarball.WithCompressedCaching, tarball.WithMediaType(types.OCILayer))
 }

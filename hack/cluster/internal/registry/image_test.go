@@ -11,12 +11,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	memory "github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
 func sample(t *testing.T) Image {
@@ -128,12 +133,63 @@ func TestTheRecipeFollowsItsInputs(t *testing.T) {
 	}
 }
 
+// pack makes a package with an empty file at the path, and returns its file.
+func pack(t *testing.T, name, path string) string {
+	t.Helper()
+	root := t.TempDir()
+	for path, content := range map[string]string{
+		"DEBIAN/control": "Package: " + name + "\nVersion: 1.2\nArchitecture: all\nMaintainer: nobody <nobody@example.com>\nDescription: a test\n",
+		path:             "",
+	} {
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), name+"_1.2_all.deb")
+	if output, err := exec.Command("dpkg-deb", "--build", root, file).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return file
+}
+
+func TestPackagesAreLayersAboveTheFiles(t *testing.T) {
+	image := operandImage([]string{pack(t, "merged", "usr/lib/new.so"), pack(t, "unmerged", "lib/old.so")}, "user", "101")
+	image.Files = slices.DeleteFunc(image.Files, func(f File) bool { return f.Source != "" }) // busybox of this machine
+	built, err := image.build(filepath.Join(t.TempDir(), "layer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := mutate.Extract(built)
+	defer content.Close()
+	got := map[string]string{}
+	for reader := tar.NewReader(content); ; {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[path.Clean(header.Name)] = header.Linkname
+	}
+	for name, link := range map[string]string{"bin": "usr/bin", "lib64": "usr/lib64", "lib": "", "lib/old.so": "", "usr/lib/new.so": "", "etc/passwd": ""} {
+		if have, found := got[name]; !found || have != link {
+			t.Errorf("%s: found %t, link %q, want %q", name, found, have, link)
+		}
+	}
+}
+
 func TestEnsureBuildsOnceAndAgainWhenTheRegistryLostIt(t *testing.T) {
-	client, empty := testRegistry(t)
+	client, empty, pushed := testRegistry(t)
 	image := sample(t)
 	image.Names = []string{"docker.io/library/sample:1", "docker.io/library/sample:1-alias"}
-	var loads int
-	image.Load = func() ([]File, error) { loads++; return nil, nil }
 	ensure := func() string {
 		t.Helper()
 		sum, err := client.Ensure(t.Context(), image)
@@ -143,12 +199,12 @@ func TestEnsureBuildsOnceAndAgainWhenTheRegistryLostIt(t *testing.T) {
 		return sum
 	}
 	first := ensure()
-	if ensure() != first || loads != 1 {
-		t.Errorf("built %d times, want 1", loads)
+	if ensure() != first || pushed.Load() != 2 {
+		t.Errorf("pushed %d manifests, want one for each name", pushed.Load())
 	}
 	empty()
-	if ensure() != first || loads != 2 {
-		t.Errorf("built %d times after the registry lost it, want 2", loads)
+	if ensure() != first || pushed.Load() != 4 {
+		t.Errorf("pushed %d manifests after the registry lost it, want 4", pushed.Load())
 	}
 	for _, name := range image.Names {
 		if got, err := client.digest(t.Context(), name); err != nil || got != first {
@@ -157,13 +213,20 @@ func TestEnsureBuildsOnceAndAgainWhenTheRegistryLostIt(t *testing.T) {
 	}
 }
 
-// testRegistry serves an empty registry under the address of the local one. empty removes its images.
-func testRegistry(t *testing.T) (client *Client, empty func()) {
+// testRegistry serves an empty registry under the address of the local one. empty removes its images. pushed counts the
+// manifests that were pushed.
+func testRegistry(t *testing.T) (client *Client, empty func(), pushed *atomic.Int32) {
 	t.Helper()
+	pushed = &atomic.Int32{}
 	var handler http.Handler
 	empty = func() { handler = memory.New(memory.Logger(log.New(io.Discard, "", 0))) }
 	empty()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/") {
+			pushed.Add(1)
+		}
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	transport := server.Client().Transport.(*http.Transport).Clone()
 	transport.TLSClientConfig.ServerName = "example.com"
@@ -171,5 +234,5 @@ func testRegistry(t *testing.T) (client *Client, empty func()) {
 		var dialer net.Dialer
 		return dialer.DialContext(ctx, network, server.Listener.Addr().String())
 	}
-	return &Client{transport: transport, records: t.TempDir()}, empty
+	return &Client{transport: transport, records: t.TempDir()}, empty, pushed
 }

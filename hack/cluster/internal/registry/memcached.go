@@ -41,7 +41,7 @@ func MemcachedImage(packages []string) (Image, error) {
 	if err != nil {
 		return Image{}, err
 	}
-	image := operandImage("/usr/bin/memcached", packages, "memcache", "11211", "sh", "cat", "date", "echo", "env", "kill",
+	image := operandImage(packages, "memcache", "11211", "sh", "cat", "date", "echo", "env", "kill",
 		"ls", "mkdir", "mv", "nc", "printf", "ps", "rm", "sleep", "stat", "test")
 	image.Names = []string{memcachedRepository + ":" + version, memcachedRepository + ":" + version + "-alpine"}
 	image.Command = []string{"memcached"}

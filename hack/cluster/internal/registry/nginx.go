@@ -20,7 +20,7 @@ const welcome = `<!DOCTYPE html>
 // NginxImage replaces the image that the sample of an Application names: nginx that serves on port 8080 as an unprivileged
 // user. Like the original it writes only to /tmp, logs to its output, and completes running requests when it is stopped.
 func NginxImage(packages []string) Image {
-	image := operandImage("/usr/sbin/nginx", packages, "nginx", "101", "sh", "cat", "env", "ls", "ps", "sleep")
+	image := operandImage(packages, "nginx", "101", "sh", "cat", "env", "ls", "ps", "sleep")
 	image.Names = []string{"docker.io/nginxinc/nginx-unprivileged:1.29-alpine"}
 	image.Files = append(image.Files,
 		File{Path: "/etc/nginx/nginx.conf", Data: nginxConfiguration, Mode: plain},

@@ -1,21 +1,15 @@
 package registry
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/example/memcached-operator/hack/cluster/internal/debian"
-)
-
-// operandImage is an image of a program and exactly the libraries that it loads, from Debian packages. The program runs as
-// the user of the given name and ID. The image has merged /usr, as the packages expect, and applets of busybox for hooks
-// and for people who look inside.
-func operandImage(program string, packages []string, user, id string, appletNames ...string) Image {
+// operandImage is an image of the program in Debian packages, with its libraries. It runs as the user of the given name and
+// ID. The image has merged /usr where the packages leave it so, and applets of busybox for hooks and for people who look
+// inside.
+func operandImage(packages []string, user, id string, appletNames ...string) Image {
 	return Image{
 		User: id + ":" + id,
 		Path: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", // as in official images
 		Files: append([]File{
 			{Path: "/bin", Link: "usr/bin"},
+			// A package of bookworm or older, which has files in /lib and /lib64, replaces these two by folders.
 			{Path: "/lib", Link: "usr/lib"},
 			{Path: "/lib64", Link: "usr/lib64"},
 			{Path: "/etc/passwd", Mode: plain, Data: "root:x:0:0:root:/root:/bin/sh\n" +
@@ -23,14 +17,6 @@ func operandImage(program string, packages []string, user, id string, appletName
 				"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
 			{Path: "/etc/group", Mode: plain, Data: "root:x:0:\n" + user + ":x:" + id + ":\nnogroup:x:65534:\n"},
 		}, applets("/usr/bin", appletNames...)...),
-		Inputs: packages,
-		Load: func() ([]File, error) {
-			content, err := debian.ProgramFiles(packages, program)
-			var files []File
-			for _, name := range slices.Sorted(maps.Keys(content)) {
-				files = append(files, File{Path: name, Data: string(content[name])})
-			}
-			return files, err
-		},
+		Packages: packages,
 	}
 }

@@ -82,7 +82,7 @@ func (i Image) recipe() (string, error) {
 		return "", err
 	}
 	hash.Write(config)
-	inputs := slices.Clone(i.Inputs)
+	inputs := slices.Clone(i.Packages)
 	for _, file := range i.Files {
 		fmt.Fprintf(hash, "%q %q %q %o\n", file.Path, file.Data, file.Link, file.Mode)
 		if file.Source != "" {
