@@ -17,6 +17,7 @@ import (
 
 	"github.com/example/memcached-operator/olm/e2e/prometheus"
 	"github.com/example/memcached-operator/olm/walk"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
@@ -63,9 +64,9 @@ func metricsAndAlerts(t *testing.T) {
 func makeMonitoredCaches(ctx context.Context, t *testing.T) time.Time {
 	t.Helper()
 	// Such a long time that no alert is due.
-	certificate := certificateFor(t, newAuthority(t), "metered", 365*24*time.Hour)
+	certificate := certificateFor(t, agenttesting.NewAuthority(t), "metered", 365*24*time.Hour)
 	t.Cleanup(func() { must(t, deleteSecrets(context.Background())) })
-	writeSecret(t, "metered-tls", certificate.Secret())
+	writeSecret(t, "metered-tls", certificate)
 	writeSecret(t, "metered-users", userLines("shop:first"))
 	for name, spec := range map[string]cachev1alpha1.MemcachedSpec{
 		"metered": {Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet, TLS: &cachev1alpha1.MemcachedTLS{SecretName: "metered-tls"},
@@ -79,7 +80,7 @@ func makeMonitoredCaches(ctx context.Context, t *testing.T) time.Time {
 		_, err := suite.cluster.WaitReady(ctx, inDefault(name), size, 2*time.Minute)
 		must(t, err)
 	}
-	return leafOf(t, certificate).NotAfter
+	return readCertificates(t, certificate).Leaf().NotAfter
 }
 
 // allIsWell waits for the second scrape of every node, looks at what was scraped, and for alerts.

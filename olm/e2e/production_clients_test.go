@@ -18,7 +18,7 @@ const itemsPerClient = 200
 
 // usable lets gomemcache and pymemcache use the cache as applications do: by the names of its slots, each key on the slot
 // that the library chooses, with TLS and a password.
-func (p *production) usable(access clients.Access, certificate *clients.Certificate) {
+func (p *production) usable(access clients.Access, certificate map[string]string) {
 	t := p.t
 	hosts := p.hosts()
 	inGo := access.Spread(hosts...)

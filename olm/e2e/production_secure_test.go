@@ -18,13 +18,14 @@ import (
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/walk"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
 // A cache with TLS and users lets in who may use it, and nobody else; certificate and users are replaced while it is used.
 func secured(t *testing.T) {
-	authority := newAuthority(t)
+	authority := agenttesting.NewAuthority(t)
 	first := certificateFor(t, authority, "secure", time.Hour)
-	writeSecret(t, "secure-tls", first.Secret())
+	writeSecret(t, "secure-tls", first)
 	writeSecret(t, "secure-users", userLines("app:first", "other:third"))
 	p := produce(t, "secure", 2, "workload: StatefulSet\ntls:\n  secretName: secure-tls\n  clientCertificates: Required\nauth:\n  secretName: secure-users")
 	access := clients.Access{Network: p.network, TLS: clientTLS(t, first), User: "app", Password: "first"}
@@ -46,9 +47,9 @@ type attempt struct {
 }
 
 // refuses tries every way that must not work.
-func (p *production) refuses(good clients.Access, first *clients.Certificate) {
+func (p *production) refuses(good clients.Access, first map[string]string) {
 	p.t.Helper()
-	other := certificateFor(p.t, newAuthority(p.t), p.key.Name, time.Hour)
+	other := certificateFor(p.t, agenttesting.NewAuthority(p.t), p.key.Name, time.Hour)
 	p.attempts(good, first, map[string]attempt{
 		"plain text": {func(a *clients.Access) { a.TLS = nil }, hungUp},
 		// memcached says so and hangs up: a client that is just writing hears of the latter alone.
@@ -66,7 +67,7 @@ func showing(config *tls.Config) func(*clients.Access) {
 }
 
 // attempts tries ways to use the cache, at each node, each after the one that must work.
-func (p *production) attempts(good clients.Access, certificate *clients.Certificate, attempts map[string]attempt) {
+func (p *production) attempts(good clients.Access, certificate map[string]string, attempts map[string]attempt) {
 	t := p.t
 	t.Helper()
 	for name, attempt := range attempts {
@@ -90,11 +91,11 @@ func (p *production) attempts(good clients.Access, certificate *clients.Certific
 
 // Where clients need not show a certificate, one that they show is looked at; and the CA is replaced while the cache is used.
 func optionallyCertified(t *testing.T) {
-	first := certificateFor(t, newAuthority(t), "optional", time.Hour)
-	writeSecret(t, "optional-tls", first.Secret())
+	first := certificateFor(t, agenttesting.NewAuthority(t), "optional", time.Hour)
+	writeSecret(t, "optional-tls", first)
 	p := produce(t, "optional", 1, "workload: StatefulSet\ntls:\n  secretName: optional-tls\n  clientCertificates: Optional")
 	access := clients.Access{Network: p.network, TLS: clientTLS(t, first)}
-	second := certificateFor(t, newAuthority(t), "optional", 2*time.Hour)
+	second := certificateFor(t, agenttesting.NewAuthority(t), "optional", 2*time.Hour)
 	attempts := map[string]attempt{
 		"plain text":                  {func(a *clients.Access) { a.TLS = nil }, hungUp},
 		"no client certificate":       {func(a *clients.Access) { a.TLS.Certificates = nil }, ""},
@@ -108,7 +109,7 @@ func optionallyCertified(t *testing.T) {
 		must(t, err)
 		open := p.ask(conn)
 		reloads := p.reloads()
-		writeSecret(t, "optional-tls", second.Secret())
+		writeSecret(t, "optional-tls", second)
 		p.awaitReloads(reloads)
 		access.TLS = clientTLS(t, second)
 		if err := storeOne(t.Context(), access, p.hosts()[0]); err != nil {
@@ -218,7 +219,7 @@ func get(ctx context.Context, url string) (string, error) {
 const takeover = 2 * time.Minute
 
 // renewed replaces certificate and password while connections are open.
-func (p *production) renewed(authority *clients.Authority, access clients.Access) {
+func (p *production) renewed(authority *agenttesting.Authority, access clients.Access) {
 	t := p.t
 	before := p.pods()
 	var open []*clients.Load
@@ -229,14 +230,14 @@ func (p *production) renewed(authority *clients.Authority, access clients.Access
 	}
 	second := certificateFor(t, authority, p.key.Name, 2*time.Hour)
 	reloads, start, old := p.reloads(), time.Now(), access
-	writeSecret(t, "secure-tls", second.Secret())
+	writeSecret(t, "secure-tls", second)
 	writeSecret(t, "secure-users", userLines("app:second", "other:third"))
 	p.awaitReloads(reloads)
 	t.Logf("the new certificate and the new password are taken over after %s", time.Since(start).Round(time.Second))
 
 	access.Password = "second"
 	for _, host := range p.hosts() {
-		if served, err := servedBy(t.Context(), access, host); err != nil || served != leafOf(t, second).SerialNumber.String() {
+		if served, err := servedBy(t.Context(), access, host); err != nil || served != readCertificates(t, second).Leaf().SerialNumber.String() {
 			t.Errorf("%s shows the certificate with the serial number %s, %v", host, served, err)
 		}
 		if err := storeOne(t.Context(), access, host); err != nil {

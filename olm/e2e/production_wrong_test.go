@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
@@ -51,10 +52,10 @@ var refusals = []struct {
 
 // refusedInput gives a running cache one wrong input after another.
 func refusedInput(t *testing.T) {
-	authority := newAuthority(t)
+	authority := agenttesting.NewAuthority(t)
 	certificate := certificateFor(t, authority, "wrong", time.Hour)
-	writeSecret(t, "wrong-tls", certificate.Secret())
-	writeSecret(t, "wrong-expired", certificateFor(t, authority, "wrong", -time.Minute).Secret())
+	writeSecret(t, "wrong-tls", certificate)
+	writeSecret(t, "wrong-expired", certificateFor(t, authority, "wrong", -time.Minute))
 	writeSecret(t, "wrong-users", userLines("app:first"))
 	writeSecret(t, "wrong-nine", userLines("a:1", "b:2", "c:3", "d:4", "e:5", "f:6", "g:7", "h:8", "app:first"))
 	p := produce(t, "wrong", 2, "workload: StatefulSet\ntls:\n  secretName: wrong-tls\nauth:\n  secretName: wrong-users")

@@ -6,6 +6,7 @@ import (
 	_ "embed" // For the program.
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 const python = "/usr/bin/python3"
 
 //go:embed pymemcache.py
-var program []byte
+var program string
 
 // Pymemcache is how a program in Python uses a cache. It runs as root, because it sees another /etc/resolv.conf than the rest
 // of this machine: the one that pods have.
@@ -28,8 +29,8 @@ type Pymemcache struct {
 	// Network is where it looks names up.
 	Network *Network
 
-	// Certificate is what it trusts and shows, nil for plain text.
-	Certificate *Certificate
+	// Certificate holds the files ca.crt, tls.crt and tls.key: the CA to trust and the certificate to show. Nil for plain text.
+	Certificate map[string]string
 
 	// User and Password log in; without a user nobody does.
 	User, Password string
@@ -54,13 +55,13 @@ func (p Pymemcache) Use(ctx context.Context, folder string, items int, hosts ...
 		return nil, err
 	}
 	task := map[string]any{"hosts": hosts, "port": port, "items": items, "user": p.User, "password": p.Password, "ca": ""}
-	files := map[string][]byte{"resolv.conf": []byte(p.Network.Config), "use.py": program}
-	if c := p.Certificate; c != nil {
-		files["ca.crt"], files["tls.crt"], files["tls.key"] = c.CA, c.Leaf, c.Key
+	files := map[string]string{"resolv.conf": p.Network.Config, "use.py": program}
+	if p.Certificate != nil {
+		maps.Copy(files, p.Certificate)
 		task["ca"], task["certificate"], task["key"] = filepath.Join(folder, "ca.crt"), filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key")
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			return nil, err
 		}
 	}
