@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,7 +101,6 @@ func prepare() error {
 	if suite.cluster, err = walk.Connect(ctx, kubectl); err != nil {
 		return err
 	}
-	suite.cluster.Say = log.Printf
 	if suite.local {
 		return nil
 	}

@@ -11,12 +11,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/olm/walk"
+	"github.com/example/memcached-operator/olm/walk/forward"
 )
 
 // tutorials is the namespace of the caches of the tutorial.
@@ -68,8 +67,11 @@ func servesOnEveryPod(t *testing.T) {
 	must(t, err)
 
 	contains(t, kubectl(ctx, t, "get", "deployment", key.Name, "-n", tutorials), "3/3")
-	pods, err := suite.cluster.Pods(ctx, key)
-	must(t, err)
+	var pods []string
+	for _, pod := range cachePods(ctx, t, key) {
+		pods = append(pods, pod.Name)
+	}
+	slices.Sort(pods)
 	if diff := cmp.Diff(pods, cache.Status.Nodes); diff != "" {
 		t.Errorf("status.nodes against the pods (-pods +nodes):\n%s", diff)
 	}
@@ -79,7 +81,7 @@ func servesOnEveryPod(t *testing.T) {
 		if !strings.HasPrefix(pod, key.Name+"-") {
 			t.Errorf("pod %s is not named after its cache", pod)
 		}
-		_, err := suite.cluster.StoreAndRead(ctx, types.NamespacedName{Namespace: key.Namespace, Name: pod})
+		_, err := forward.StoreAndRead(ctx, suite.cluster.Config, types.NamespacedName{Namespace: key.Namespace, Name: pod})
 		must(t, err)
 	}
 }
@@ -159,20 +161,14 @@ func create(t *testing.T, namespace, file string) {
 // podsByUID maps the UID of each of the cache's pods to its number of container restarts.
 func podsByUID(t *testing.T, key types.NamespacedName) map[types.UID]int32 {
 	t.Helper()
-	names, err := suite.cluster.Pods(t.Context(), key)
-	must(t, err)
-	var pods corev1.PodList
-	must(t, suite.cluster.Client.List(t.Context(), &pods, client.InNamespace(key.Namespace)))
 	restarts := map[types.UID]int32{}
-	for _, pod := range pods.Items {
-		if slices.Contains(names, pod.Name) {
-			for _, status := range pod.Status.ContainerStatuses {
-				restarts[pod.UID] += status.RestartCount
-			}
+	for _, pod := range cachePods(t.Context(), t, key) {
+		if len(pod.Status.ContainerStatuses) == 0 {
+			t.Fatalf("pod %s has no container status", pod.Name)
 		}
-	}
-	if len(restarts) != len(names) {
-		t.Fatalf("pods %v: container statuses of %d", names, len(restarts))
+		for _, status := range pod.Status.ContainerStatuses {
+			restarts[pod.UID] += status.RestartCount
+		}
 	}
 	return restarts
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/observe"
 	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
+	"github.com/example/memcached-operator/olm/walk/forward"
 )
 
 // itemsPerPod items of itemSize bytes are stored in every cache pod before an upgrade, and read afterwards.
@@ -260,5 +261,5 @@ func reach(ctx context.Context, pod *corev1.Pod, port int) (address string, stop
 	if suite.local {
 		return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port)), func() {}, nil
 	}
-	return suite.cluster.Forward(ctx, client.ObjectKeyFromObject(pod), port)
+	return forward.Open(ctx, suite.cluster.Config, client.ObjectKeyFromObject(pod), port)
 }
