@@ -70,10 +70,10 @@ func startPrometheus(ctx context.Context, t *testing.T, program string) *prometh
 	rules := monitoringObject(ctx, t, "PrometheusRule", types.NamespacedName{Namespace: walk.Namespace, Name: "memcached-operator-alerts"})
 	groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
 	must(t, err)
-	quick, shortened, err := prometheus.Quickly(groups, alertsWait)
+	shortened, err := prometheus.ShortenFor(groups, alertsWait)
 	must(t, err)
 	t.Logf("%d alerts wait for %s here, instead of minutes", shortened, alertsWait)
-	config := prometheus.Config{Interval: 10 * time.Second, Groups: quick}
+	config := prometheus.Config{Interval: 10 * time.Second, Groups: groups}
 	for _, key := range []types.NamespacedName{{Namespace: walk.Namespace, Name: "memcached-operator-metrics"}, inDefault("metered"), inDefault("open")} {
 		config.Jobs = append(config.Jobs, jobsOf(ctx, t, monitoringObject(ctx, t, "ServiceMonitor", key))...)
 	}
