@@ -14,7 +14,7 @@ import (
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
-// cache is a memcached that knows set, get and, if it has a secret, the login.
+// cache is a memcached that implements set, get and, if it has a secret, the login.
 type cache struct {
 	secret string
 
@@ -109,7 +109,7 @@ func (c *cache) lose(keys ...string) {
 	}
 }
 
-// disconnect ends the connections that are open, and goes on listening.
+// disconnect ends the open connections. The cache still listens.
 func (c *cache) disconnect() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -153,7 +153,6 @@ func TestANetworkNeedsAServerAndSomethingToSearch(t *testing.T) {
 	}
 }
 
-// Who is refused knows by whom and why; who is let in can store and read.
 func TestLogin(t *testing.T) {
 	c := &cache{secret: "app right"}
 	host, port := c.serve(t, nil)
@@ -222,17 +221,17 @@ func tlsConfig(t *testing.T, files map[string]string) *tls.Config {
 	return certificates.TLS()
 }
 
-// Keys are spread over all hosts, and a key stays where it is.
+// Keys are spread over all hosts, and each is always on the same host.
 func TestKeysAreSpread(t *testing.T) {
 	hosts, places := hostList{"a", "b", "c"}, map[string]int{}
-	for i := range 300 {
-		address, err := hosts.PickServer(itemKey(i))
+	for _, key := range itemKeys(300) {
+		address, err := hosts.PickServer(key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := hosts.PickServer(itemKey(i))
+		again, err := hosts.PickServer(key)
 		if err != nil || again != address {
-			t.Errorf("%s is at %s and at %s: %v", itemKey(i), address, again, err)
+			t.Errorf("%s is at %s and at %s: %v", key, address, again, err)
 		}
 		places[address.String()]++
 	}
@@ -246,14 +245,14 @@ func TestKeysAreSpread(t *testing.T) {
 	}
 }
 
-// What an item of a server holds is found in no other item, nor in another server.
+// The values of items differ, in one server and between servers.
 func TestItemsDiffer(t *testing.T) {
 	one := NewMemcached("a", "a", Access{})
 	other := NewMemcached("b", "b", Access{})
-	if string(one.value(1, 20)) == string(one.value(2, 20)) || string(one.value(1, 20)) == string(other.value(1, 20)) {
+	if string(one.value("1", 20)) == string(one.value("2", 20)) || string(one.value("1", 20)) == string(other.value("1", 20)) {
 		t.Error("items are alike")
 	}
-	if n := len(one.value(1, 20)); n != 20 {
+	if n := len(one.value("1", 20)); n != 20 {
 		t.Errorf("an item has %d bytes, want 20", n)
 	}
 }
