@@ -59,8 +59,8 @@ func metricsAndAlerts(t *testing.T) {
 	})
 }
 
-// makeMonitoredCaches makes the caches "metered" of two slots, with TLS and users, "open" of one node, and "bare" that has no
-// node and no monitoring. It returns when the certificate of the first expires.
+// makeMonitoredCaches creates the caches "metered" of two pods with TLS and users, "open" of one pod, and "bare" without pods and
+// monitoring. It returns when the certificate of the first expires.
 func makeMonitoredCaches(ctx context.Context, t *testing.T) time.Time {
 	t.Helper()
 	// Such a long time that no alert is due.

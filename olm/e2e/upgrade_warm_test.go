@@ -35,10 +35,10 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	choose(ctx, t, walk.Choice{Version: suite.version, Channel: "candidate"})
 	must(t, suite.cluster.AddCatalog(ctx, otherSource, next.catalog))
 	warm := fillNewCache(ctx, t, "warm", cachev1alpha1.MemcachedSpec{Size: 3, Workload: cachev1alpha1.WorkloadStatefulSet, WarmRestart: true})
-	slots := fillNewCache(ctx, t, "slots", cachev1alpha1.MemcachedSpec{Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet})
+	stateful := fillNewCache(ctx, t, "stateful", cachev1alpha1.MemcachedSpec{Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet})
 	plain := fillNewCache(ctx, t, "plain", cachev1alpha1.MemcachedSpec{Size: 2, Monitoring: &cachev1alpha1.MemcachedMonitoring{}})
-	slots.editPods(ctx, t, `{"spec":{"containers":[{"name":"memcached","resources":{"limits":{"cpu":"900m"}}}]}}`)
-	all := []*filledCache{warm, slots, plain}
+	stateful.editPods(ctx, t, `{"spec":{"containers":[{"name":"memcached","resources":{"limits":{"cpu":"900m"}}}]}}`)
+	all := []*filledCache{warm, stateful, plain}
 	traffic := useCaches(t, all)
 
 	must(t, suite.cluster.SetSource(ctx, otherSource))
@@ -52,14 +52,14 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	waitVersion(ctx, t, warm.key, 3, otherMemcached)
 	done := time.Since(start)
 	waitPending(ctx, t, warm.key)
-	waitPending(ctx, t, slots.key, "image Cold")
+	waitPending(ctx, t, stateful.key, "image Cold")
 	waitPending(ctx, t, plain.key, "agentImage Cold", "image Cold")
-	slots.waitRestarts(ctx, t, map[string]int32{"agent": 1})
+	stateful.waitRestarts(ctx, t, map[string]int32{"agent": 1})
 	must(t, traffic.Stop())
 	for _, cache := range all {
 		cache.sum(t)
 	}
-	t.Logf("OLM had upgraded after %s, and every node of the warm cache ran memcached %s after %s\n%s",
+	t.Logf("OLM had upgraded after %s, and every pod of the warm cache ran memcached %s after %s\n%s",
 		upgraded.Round(time.Millisecond), otherMemcached, done.Round(time.Millisecond), table(ctx, t, all))
 
 	t.Run("the warm cache keeps every item", func(t *testing.T) {
@@ -68,10 +68,10 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 		warm.oneDownAtATime(t)
 		warm.saysWarm(ctx, t)
 	})
-	t.Run("slots without a warm restart get the agent alone", func(t *testing.T) {
-		slots.keptItems(t)
-		slots.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 1})
-		slots.neverFailed(t)
+	t.Run("a StatefulSet without a warm restart gets only the agent", func(t *testing.T) {
+		stateful.keptItems(t)
+		stateful.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 1})
+		stateful.neverFailed(t)
 	})
 	t.Run("a Deployment is left alone", func(t *testing.T) {
 		plain.keptItems(t)

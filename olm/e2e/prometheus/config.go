@@ -92,7 +92,7 @@ func (j Job) config() (map[string]any, error) {
 		for key, value := range fields {
 			name, known := relabelingKeys[key]
 			if !known {
-				return nil, fmt.Errorf("Prometheus' name for a relabeling's %s is not known here: add it", key)
+				return nil, fmt.Errorf("the name of a relabeling's %s in Prometheus is not known here: add it", key)
 			}
 			config[name] = value
 		}

@@ -55,7 +55,7 @@ func Open(ctx context.Context, config *rest.Config, pod types.NamespacedName, po
 		close(stopped)
 		return "", nil, err
 	}
-	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), func() { close(stopped); <-ended }, nil
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), func() { close(stopped); _ = <-ended }, nil
 }
 
 // StoreAndRead sets an item in the memcached of the pod and reads it back. The item's value has the name of the pod, so that an
