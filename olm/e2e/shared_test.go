@@ -51,7 +51,7 @@ func sideBySide(t *testing.T) {
 		{"a cache moves to a StatefulSet and back", moved, true},
 		{"a quota that refuses pods is reported", refusedByQuota, true},
 		{"a deleted pod comes back with its names", cameBack, true},
-		{"metrics are for who may read them", metricsAreProtected, false},
+		{"only a role gives access to metrics", metricsAreProtected, false},
 	}
 	// Package testing resumes parallel tests from the last one (Go 1.26).
 	for _, s := range slices.Backward(subtests) {

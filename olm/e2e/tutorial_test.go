@@ -19,10 +19,9 @@ import (
 )
 
 // tutorials is the namespace of the caches of the tutorial.
-const tutorials = "walk-tutorial"
+const tutorials = "e2e-tutorial"
 
-// T11, T6, T7, T15: a CatalogSource and a Subscription have installed the operator, and caches live the life that the
-// tutorials show.
+// T11, T6, T7, T15: a CatalogSource and a Subscription have installed the operator, and caches work as the tutorials show.
 func tutorial(t *testing.T) {
 	ctx := t.Context()
 	namespace(t, tutorials)
@@ -50,9 +49,9 @@ func tutorial(t *testing.T) {
 		must(t, suite.cluster.WaitReported(ctx, suite.version, metav1.ConditionTrue, time.Minute))
 	})
 	t.Run("a cache of three serves on every pod", servesOnEveryPod)
-	t.Run("a patch to three adds one pod and leaves the others alone", patchAddsOnePod)
+	t.Run("a patch to three adds one pod and keeps the others", patchAddsOnePod)
 	t.Run("kubectl scale works to zero and back", scalesToZeroAndBack)
-	t.Run("a hand-edited child is put back and an event says so", handEditIsPutBack)
+	t.Run("a change by hand is reverted, with an event", handEditIsPutBack)
 }
 
 func inTutorial(name string) types.NamespacedName {
@@ -124,7 +123,7 @@ func handEditIsPutBack(t *testing.T) {
 	must(t, err)
 
 	kubectl(ctx, t, "scale", "deployment", key.Name, "-n", tutorials, "--replicas=7")
-	must(t, walk.Within(ctx, 20*time.Second, "the Deployment to be put back to 3", func(ctx context.Context) error {
+	must(t, walk.Within(ctx, 20*time.Second, "the Deployment to have 3 replicas again", func(ctx context.Context) error {
 		replicas, err := suite.cluster.Kubectl(ctx, "get", "deployment", key.Name, "-n", tutorials, "-o", "jsonpath={.spec.replicas}")
 		if err == nil && replicas != "3" {
 			err = fmt.Errorf("spec.replicas is %s", replicas)
@@ -140,7 +139,7 @@ func handEditIsPutBack(t *testing.T) {
 	}))
 }
 
-// create applies a sample and deletes it, with everything it owns, when the test ends.
+// create applies a sample, and deletes it with everything it owns when the test ends.
 func create(t *testing.T, namespace, file string) {
 	t.Helper()
 	kubectl(t.Context(), t, "apply", "-n", namespace, "-f", sample(file))

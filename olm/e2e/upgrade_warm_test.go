@@ -17,18 +17,18 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// otherMemcached is the default of the release that is made up: a version that finds the items of this version's default.
+// otherMemcached is the default version of memcached of the made-up release. It can read the items of the current default.
 const otherMemcached = "1.6.38"
 
 // otherSource is the name of the CatalogSource that has that release.
 const otherSource = "memcached-operator-other-memcached"
 
-// manyItems are stored in every node before the upgrade.
+// manyItems is how many items are stored in every pod before the upgrade.
 const manyItems = 20_000
 
-// The release after this one has another default version of memcached, and an agent of its own. Caches with a warm restart
-// get both, node by node, and keep every item. Others keep memcached and their items, and say what waits; those that can
-// have the agent without a loss get it.
+// The release after this one has another default version of memcached and another agent. Caches with a warm restart get both, pod by
+// pod, and keep every item. Others keep memcached and their items, and report the pending changes. They get the agent if no item is
+// lost by that.
 func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	ctx := withoutOperator(t)
 	next := releaseWithOtherMemcached(ctx, t)
@@ -73,18 +73,18 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 		stateful.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 1})
 		stateful.neverFailed(t)
 	})
-	t.Run("a Deployment is left alone", func(t *testing.T) {
+	t.Run("a Deployment stays as it is", func(t *testing.T) {
 		plain.keptItems(t)
 		plain.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 0})
 		plain.neverFailed(t)
 	})
-	t.Run("the Deployment is replaced when it is released", func(t *testing.T) {
+	t.Run("the Deployment is replaced when the change is approved", func(t *testing.T) {
 		releaseByCommand(ctx, t, plain.key, 2, otherMemcached, "agentImage Cold", "image Cold")
 	})
 }
 
-// editPods changes resources of running pods behind the operator's back, as an admission webhook or a person may. It is no
-// reason to replace them when a release brings something else.
+// editPods changes resources of running pods as an admission webhook or a person may. The operator must not replace the pods because of
+// that when a release changes something else.
 func (c *filledCache) editPods(ctx context.Context, t *testing.T, resources string) {
 	t.Helper()
 	for _, node := range c.nodes {
@@ -92,7 +92,7 @@ func (c *filledCache) editPods(ctx context.Context, t *testing.T, resources stri
 	}
 }
 
-// releaseWithOtherMemcached makes up the release.
+// releaseWithOtherMemcached creates the made-up release.
 func releaseWithOtherMemcached(ctx context.Context, t *testing.T) next {
 	t.Helper()
 	version, err := suite.stage.After(1)
