@@ -47,8 +47,8 @@ func deleteApplication(t *testing.T, namespace, name string) {
 	must(t, suite.cluster.Delete(ctx, "application", name, "-n", namespace, "--cascade=foreground", "--timeout=90s"))
 }
 
-// startVisitor runs a pod that requests the page at url all the time. The function that it returns gives the results since its last
-// call.
+// startVisitor runs a pod that requests the page at url all the time. The function that it returns gives the results since
+// its last call.
 func startVisitor(t *testing.T, image, url string) func(*testing.T) clients.Counts {
 	t.Helper()
 	const name = "visitor"

@@ -1,10 +1,11 @@
 //go:build e2e
 
-// Package e2e tests the tutorials and every upgrade on a real cluster with a real OLM, with the files in olm/, the Makefile and the
-// unmodified operator-sdk. `make e2e` prepares everything that the tests need, and tells them in environment variables where it is.
+// Package e2e tests the tutorials and every upgrade on a real cluster with a real OLM, with the files in olm/, the Makefile
+// and the unmodified operator-sdk. `make e2e` prepares everything that the tests need, and tells them in environment
+// variables where it is.
 //
-// Each test starts on a cluster without the operator and removes what it created, so tests can run alone and in any order. Tests that
-// leave the operator as it is are subtests of TestInstalledOperator, which installs it once.
+// Each test starts on a cluster without the operator and removes what it created, so tests can run alone and in any order.
+// Tests that leave the operator as it is are subtests of TestInstalledOperator, which installs it once.
 package e2e
 
 import (
@@ -134,15 +135,15 @@ func readStage(file string) error {
 	return nil
 }
 
-// fresh gives a test a cluster without the operator and its catalogs, and removes what the test left at its end. If the test failed,
-// it first prints the state of the cluster.
+// fresh gives a test a cluster without the operator and its catalogs, and removes what the test left at its end. If the test
+// failed, it first prints the state of the cluster.
 func fresh(t *testing.T) context.Context {
 	t.Helper()
 	return clean(t, removeAll, nothing)
 }
 
-// withoutOperator is like fresh, but keeps the namespace of the operator and its catalogs from one test to the next, so that not every
-// test waits for them.
+// withoutOperator is like fresh, but keeps the namespace of the operator and its catalogs from one test to the next, so that
+// not every test waits for them.
 func withoutOperator(t *testing.T) context.Context {
 	t.Helper()
 	return clean(t, removeOperator, catalogs)

@@ -55,8 +55,8 @@ func metricsAreProtected(t *testing.T) {
 	}))
 }
 
-// The operator's metrics show the number of writes for a new cache: its Deployment, its Service, its Secret, its status and at most one
-// intermediate status.
+// The operator's metrics show the number of writes for a new cache: its Deployment, its Service, its Secret, its status and
+// at most one intermediate status.
 func newCacheCostsFewWrites(t *testing.T) {
 	ctx := t.Context()
 	// The operator writes this when it starts.

@@ -24,8 +24,9 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// addMonitoringKinds installs the CRDs of the Prometheus Operator and the Grafana Operator, and restarts the operator: it looks for
-// them at its start, and then every five minutes. The returned function deletes the CRDs. The end of the test does so too.
+// addMonitoringKinds installs the CRDs of the Prometheus Operator and the Grafana Operator, and restarts the operator: it
+// looks for them at its start, and then every five minutes. The returned function deletes the CRDs. The end of the test does
+// so too.
 func addMonitoringKinds(ctx context.Context, t *testing.T) (remove func()) {
 	t.Helper()
 	kinds := filepath.Join(suite.root, "operator", "monitoring", "testdata", "crds.yaml")
@@ -62,8 +63,8 @@ func waitMonitoringObjects(ctx context.Context, t *testing.T) {
 	}))
 }
 
-// startPrometheus starts a Prometheus with the rules and jobs of the objects on the cluster. A scrape may take ten seconds, which is
-// Prometheus' default.
+// startPrometheus starts a Prometheus with the rules and jobs of the objects on the cluster. A scrape may take ten seconds,
+// which is Prometheus' default.
 func startPrometheus(ctx context.Context, t *testing.T, program string) *prometheus.Server {
 	t.Helper()
 	rules := monitoringObject(ctx, t, "PrometheusRule", types.NamespacedName{Namespace: walk.Namespace, Name: "memcached-operator-alerts"})

@@ -24,8 +24,9 @@ import (
 // alertsWait is "for" of the alerts in this test. In the released rules it is minutes.
 const alertsWait = 5 * time.Second
 
-// A real Prometheus, configured by the objects that the operator creates, scrapes caches with TLS, users and monitoring: each pod once,
-// with the names of pod and cache. No alert fires without a problem, and the problems that the test causes fire alerts.
+// A real Prometheus, configured by the objects that the operator creates, scrapes caches with TLS, users and monitoring: each
+// pod once, with the names of pod and cache. No alert fires without a problem, and the problems that the test causes fire
+// alerts.
 func metricsAndAlerts(t *testing.T) {
 	program := os.Getenv("E2E_PROMETHEUS")
 	if program == "" {
@@ -58,8 +59,8 @@ func metricsAndAlerts(t *testing.T) {
 	})
 }
 
-// makeMonitoredCaches creates the caches "metered" of two pods with TLS and users, "open" of one pod, and "bare" without pods and
-// monitoring. It returns when the certificate of the first expires.
+// makeMonitoredCaches creates the caches "metered" of two pods with TLS and users, "open" of one pod, and "bare" without pods
+// and monitoring. It returns when the certificate of the first expires.
 func makeMonitoredCaches(ctx context.Context, t *testing.T) time.Time {
 	t.Helper()
 	// Long enough that no alert fires.
@@ -187,8 +188,8 @@ func goesWrong(ctx context.Context, t *testing.T, server *prometheus.Server) {
 	}
 }
 
-// setUsers writes the users of the cache "metered". The annotation makes the kubelet update the files now, and not only after up to a
-// minute and a half.
+// setUsers writes the users of the cache "metered". The annotation makes the kubelet update the files now, and not only after
+// up to a minute and a half.
 func setUsers(ctx context.Context, t *testing.T, lines ...string) {
 	t.Helper()
 	writeSecret(t, "metered-users", userLines(lines...))

@@ -16,8 +16,8 @@ import (
 // itemsPerClient is how many items each client library stores, spread over the pods, and reads.
 const itemsPerClient = 200
 
-// usable lets gomemcache and pymemcache use the cache as applications do: by the DNS names of its pods, each key on the pod that the
-// library chooses, with TLS and a password.
+// usable lets gomemcache and pymemcache use the cache as applications do: by the DNS names of its pods, each key on the pod
+// that the library chooses, with TLS and a password.
 func (p *production) usable(access clients.Access, certificate map[string]string) {
 	t := p.t
 	hosts := p.hosts()

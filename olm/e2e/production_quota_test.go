@@ -14,8 +14,8 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// A cache is scaled up in a namespace whose quota has no room for the new pod. A condition says so until the quota is raised, and the
-// existing pods keep serving.
+// A cache is scaled up in a namespace whose quota has no room for the new pod. A condition says so until the quota is raised,
+// and the existing pods keep serving.
 func refusedByQuota(t *testing.T) {
 	const cramped = "cramped"
 	namespace(t, cramped)

@@ -15,8 +15,8 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// The memory of a running cache is changed under load. Nothing restarts, no request fails, and memcached's own limit is always below
-// the limit of its container.
+// The memory of a running cache is changed under load. Nothing restarts, no request fails, and memcached's own limit is
+// always below the limit of its container.
 func resizedLive(t *testing.T) {
 	p := produce(t, "resized", 2, "workload: StatefulSet\nresources:\n  limits:\n    memory: 128Mi")
 	servers := p.servers(clients.Access{})
@@ -57,8 +57,8 @@ func resizedLive(t *testing.T) {
 	}
 }
 
-// cacheMemory waits until memcached in every pod has followed the given limit of its container, and returns how much memory it may
-// take for items, in bytes.
+// cacheMemory waits until memcached in every pod has followed the given limit of its container, and returns how much memory
+// it may take for items, in bytes.
 func (p *production) cacheMemory(limit string) int64 {
 	p.t.Helper()
 	var most int64

@@ -170,8 +170,8 @@ func (p *production) reloads() map[string]int {
 	return counts
 }
 
-// awaitReloads waits until every count of reloads has grown. A client that connects with a certificate before that may make memcached
-// crash: see olm/runbooks/MemcachedReloadFailing.md.
+// awaitReloads waits until every count of reloads has grown. A client that connects with a certificate before that may make
+// memcached crash: see olm/runbooks/MemcachedReloadFailing.md.
 func (p *production) awaitReloads(before map[string]int) {
 	p.t.Helper()
 	must(p.t, walk.Within(p.t.Context(), takeover, "what was changed to be reloaded", func(context.Context) error {
@@ -214,8 +214,8 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(body), errors.Join(err, response.Body.Close())
 }
 
-// takeover is how long memcached may take to use a changed Secret. The kubelet checks the Secrets of a pod once a minute, with up to
-// half a minute of delay, and then the agent finds the new files.
+// takeover is how long memcached may take to use a changed Secret. The kubelet checks the Secrets of a pod once a minute,
+// with up to half a minute of delay, and then the agent finds the new files.
 const takeover = 2 * time.Minute
 
 // renewed replaces certificate and password while connections are open.

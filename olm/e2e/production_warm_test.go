@@ -29,8 +29,8 @@ const (
 	warmItemSize = 512
 )
 
-// Pods get a new version of memcached in place, one by one, under load on all of them. No item is lost, and requests fail only to the
-// pod that restarts.
+// Pods get a new version of memcached in place, one by one, under load on all of them. No item is lost, and requests fail
+// only to the pod that restarts.
 func upgradedWarm(t *testing.T) {
 	p := produce(t, "warm", 3, "workload: StatefulSet\nwarmRestart: true\nversion: 1.6.18")
 	servers := p.servers(clients.Access{})
@@ -169,8 +169,8 @@ func (l *timeline) looks() []look {
 	return slices.Clone(l.seen)
 }
 
-// upgraded returns nil once every pod has an image of that tag and is ready after a restart. It also returns nil once a pod is gone,
-// which fails the test later, or the watch has ended.
+// upgraded returns nil once every pod has an image of that tag and is ready after a restart. It also returns nil once a pod
+// is gone, which fails the test later, or the watch has ended.
 func (l *timeline) upgraded(tag string) error {
 	if l.ended() != nil {
 		return nil
@@ -202,8 +202,8 @@ func imageOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// window returns when a pod got its new image, and when it was ready again after that. A busy kubelet may report a restart only when
-// it is over. Then the number of restarts shows it.
+// window returns when a pod got its new image, and when it was ready again after that. A busy kubelet may report a restart
+// only when it is over. Then the number of restarts shows it.
 func (l *timeline) window(name string) (patched, ready time.Time) {
 	image, restarts, down := "", int32(0), false
 	for _, look := range l.looks() {

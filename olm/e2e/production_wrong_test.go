@@ -17,8 +17,8 @@ const (
 	wrongItemSize = 100
 )
 
-// refusals are wrong inputs for a running cache, each with a patch that corrects the field. A condition must say what is wrong and
-// how to correct it.
+// refusals are wrong inputs for a running cache, each with a patch that corrects the field. A condition must say what is
+// wrong and how to correct it.
 var refusals = []struct {
 	what, wrong, right string
 	reason             string
@@ -98,8 +98,8 @@ func (p *production) stopsAtOne(servers []*clients.Memcached, served *clients.Lo
 	p.unnoticed("an image that cannot be pulled, the other pod", served)
 }
 
-// spoiltSecret writes nine users into the Secret of a running cache. memcached keeps its users, and a condition reports the problem
-// soon.
+// spoiltSecret writes nine users into the Secret of a running cache. memcached keeps its users, and a condition reports the
+// problem soon.
 func spoiltSecret(t *testing.T) {
 	writeSecret(t, "spoilt-users", userLines("app:first"))
 	p := produce(t, "spoilt", 1, "workload: StatefulSet\nauth:\n  secretName: spoilt-users")

@@ -49,8 +49,8 @@ func TestRunBundle(t *testing.T) {
 	}))
 }
 
-// reinstallOLM uninstalls OLM and installs it again with operator-sdk, as a new user does. Only on the local cluster: elsewhere, other
-// operators depend on OLM.
+// reinstallOLM uninstalls OLM and installs it again with operator-sdk, as a new user does. Only on the local cluster:
+// elsewhere, other operators depend on OLM.
 func reinstallOLM(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if !suite.local {
@@ -70,7 +70,8 @@ func reinstallOLM(ctx context.Context, t *testing.T) {
 // forRunBundle is the label of namespaces for run bundle, whose registry pod does not meet the restricted standard.
 const forRunBundle = "pod-security.kubernetes.io/enforce=baseline"
 
-// T12: operator-sdk installs a release and upgrades it, with a catalog of its own. TestEveryUpgradeGoesUnnoticed tests our channels.
+// T12: operator-sdk installs a release and upgrades it, with a catalog of its own. TestEveryUpgradeGoesUnnoticed tests our
+// channels.
 func TestRunBundleUpgrade(t *testing.T) {
 	from, to := upgradeToTest(t)
 	ctx := fresh(t)

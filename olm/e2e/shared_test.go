@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestInstalledOperator installs the operator once for all subtests that leave it as it is, and removes it as olm/README.md says.
-// A subtest that counts everything the operator does, needs the only node or restarts the operator runs alone.
+// TestInstalledOperator installs the operator once for all subtests that leave it as it is, and removes it as olm/README.md
+// says. A subtest that counts everything the operator does, needs the only node or restarts the operator runs alone.
 func TestInstalledOperator(t *testing.T) {
 	ctx := fresh(t)
 	before, err := suite.cluster.Inventory(ctx)

@@ -17,8 +17,8 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// A release whose operator does not start disturbs no user. There are two ways out: back to the previous release, and on to a release
-// that fixes the problem.
+// A release whose operator does not start disturbs no user. There are two ways out: back to the previous release, and on to a
+// release that fixes the problem.
 func TestBrokenReleaseIsSurvived(t *testing.T) {
 	at := suite.version
 	broken, brokenCatalog, mended, mendedCatalog := brokenReleases(t)

@@ -28,8 +28,8 @@ import (
 // notNow is the message of the operator in these tests.
 const notNow = "two caches are being moved; wait until they are ready"
 
-// An operator that reports Upgradeable=False blocks an approved upgrade until it reports True or an administrator overrides it. OLM
-// carries out parts of the upgrade all the same. After an upgrade, the release can be rolled back and upgraded again.
+// An operator that reports Upgradeable=False blocks an approved upgrade until it reports True or an administrator overrides
+// it. OLM carries out parts of the upgrade all the same. After an upgrade, the release can be rolled back and upgraded again.
 func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	from, to := upgradeToTest(t)
 	ctx := withoutOperator(t)

@@ -26,9 +26,9 @@ import (
 // lastWithFirstMemcached is the last release whose caches all run firstMemcached. Later ones have another default.
 const lastWithFirstMemcached, firstMemcached = "0.2.0", "1.6.18"
 
-// walkToPendingChanges takes the route from a release whose caches run another version of memcached. Their pods stay as they are,
-// although this version would create other ones. Each cache reports its pending changes. Approval of the changes of one cache replaces
-// the pods of that cache alone, one by one.
+// walkToPendingChanges takes the route from a release whose caches run another version of memcached. Their pods stay as they
+// are, although this version would create other ones. Each cache reports its pending changes. Approval of the changes of one
+// cache replaces the pods of that cache alone, one by one.
 func walkToPendingChanges(t *testing.T, r upgrades.Route) []upgrades.Step {
 	u, steps := takeRoute(t, r)
 	t.Run("a new memcached needs an approval", u.releaseMemcached)
@@ -127,8 +127,9 @@ func waitPending(ctx context.Context, t *testing.T, key types.NamespacedName, ch
 // releaseCommand is the command in the message of the condition.
 var releaseCommand = regexp.MustCompile(`kubectl patch .*$`)
 
-// releaseByCommand runs the command in the condition, as a user would paste it into a shell. It expects that at least size pods are
-// ready at any time, and that all are replaced by pods with this version of memcached. The changes are the pending ones.
+// releaseByCommand runs the command in the condition, as a user would paste it into a shell. It expects that at least size
+// pods are ready at any time, and that all are replaced by pods with this version of memcached. The changes are the pending
+// ones.
 func releaseByCommand(ctx context.Context, t *testing.T, key types.NamespacedName, size int, version string, changes ...string) {
 	t.Helper()
 	cache := waitPending(ctx, t, key, changes...)

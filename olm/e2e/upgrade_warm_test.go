@@ -26,9 +26,9 @@ const otherSource = "memcached-operator-other-memcached"
 // manyItems is how many items are stored in every pod before the upgrade.
 const manyItems = 20_000
 
-// The release after this one has another default version of memcached and another agent. Caches with a warm restart get both, pod by
-// pod, and keep every item. Others keep memcached and their items, and report the pending changes. They get the agent if no item is
-// lost by that.
+// The release after this one has another default version of memcached and another agent. Caches with a warm restart get both,
+// pod by pod, and keep every item. Others keep memcached and their items, and report the pending changes. They get the agent
+// if no item is lost by that.
 func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	ctx := withoutOperator(t)
 	next := releaseWithOtherMemcached(ctx, t)
@@ -83,8 +83,8 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	})
 }
 
-// editPods changes resources of running pods as an admission webhook or a person may. The operator must not replace the pods because of
-// that when a release changes something else.
+// editPods changes resources of running pods as an admission webhook or a person may. The operator must not replace the pods
+// because of that when a release changes something else.
 func (c *filledCache) editPods(ctx context.Context, t *testing.T, resources string) {
 	t.Helper()
 	for _, node := range c.nodes {

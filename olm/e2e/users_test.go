@@ -30,8 +30,8 @@ import (
 // itemsPerPod items of itemSize bytes are stored in every cache pod before an upgrade, and read afterwards.
 const itemsPerPod, itemSize = 100, 100
 
-// users have resources of every kind that the operator manages, and use them all the time. They must not notice what happens to the
-// operator.
+// users have resources of every kind that the operator manages, and use them all the time. They must not notice what happens
+// to the operator.
 type users struct {
 	t      *testing.T
 	kinds  []schema.GroupVersionKind // of all their resources
@@ -40,7 +40,8 @@ type users struct {
 	before *observe.State
 }
 
-// newUsers creates the examples of the installed version, and the tutorials' cache of three pods, which works with every version.
+// newUsers creates the examples of the installed version, and the tutorials' cache of three pods, which works with every
+// version.
 func newUsers(t *testing.T, version string) *users {
 	t.Helper()
 	u := &users{t: t}
@@ -113,8 +114,8 @@ func (u *users) use() {
 	u.remember()
 }
 
-// answers waits for the first answer of a server, because a new Service works a moment after its pods are ready. From then on every
-// request counts.
+// answers waits for the first answer of a server, because a new Service works a moment after its pods are ready. From then on
+// every request counts.
 func (u *users) answers(server clients.Server) {
 	u.t.Helper()
 	must(u.t, walk.Within(u.t.Context(), 30*time.Second, server.Name()+" to answer", func(ctx context.Context) error {
@@ -124,8 +125,8 @@ func (u *users) answers(server clients.Server) {
 	}))
 }
 
-// services returns the Services in front of the pods, which users of applications use. This machine can reach only those of the local
-// cluster.
+// services returns the Services in front of the pods, which users of applications use. This machine can reach only those of
+// the local cluster.
 func (u *users) services() []clients.Server {
 	u.t.Helper()
 	var services corev1.ServiceList
@@ -189,8 +190,8 @@ func (u *users) untouched(what string) {
 	}
 }
 
-// lookedAfter waits until the current operator, of this version, has reconciled every resource of its kinds, is idle, and reports all
-// resources ready.
+// lookedAfter waits until the current operator, of this version, has reconciled every resource of its kinds, is idle, and
+// reports all resources ready.
 func (u *users) lookedAfter(version string) {
 	u.t.Helper()
 	ctx := u.t.Context()
@@ -252,8 +253,8 @@ func (u *users) address(pod corev1.Pod, port int) string {
 	return address
 }
 
-// reach returns the address (host:port) of a port of a pod. On the local cluster this machine is the pod's node, and connects directly.
-// Elsewhere the API server forwards. If that ends, it is not started again, so requests fail and are counted.
+// reach returns the address (host:port) of a port of a pod. On the local cluster this machine is the pod's node, and connects
+// directly. Elsewhere the API server forwards. If that ends, it is not started again, so requests fail and are counted.
 func reach(ctx context.Context, pod *corev1.Pod, port int) (address string, stop func(), err error) {
 	if suite.local {
 		return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port)), func() {}, nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// T1, T8: generating again changes nothing. The bundle is composed, built and pushed, and passes every check of operator-sdk without
-// a warning.
+// T1, T8: generating again changes nothing. The bundle is composed, built and pushed, and passes every check of operator-sdk
+// without a warning.
 func TestBundle(t *testing.T) {
 	status := func() string {
 		return run(t.Context(), t, "git", "status", "--porcelain") + run(t.Context(), t, "git", "diff")

@@ -1,6 +1,6 @@
-// Command scorecard is the project's own scorecard test: it does with an installed operator what a user does, and reports each
-// step. operator-sdk runs it in a pod with the bundle mounted at /bundle, and reads the result as JSON from the pod's log, so the
-// program writes nothing else to standard output.
+// Command scorecard is the project's own scorecard test: it does with an installed operator what a user does, and reports
+// each step. operator-sdk runs it in a pod with the bundle mounted at /bundle, and reads the result as JSON from the pod's
+// log, so the program writes nothing else to standard output.
 package main
 
 import (

@@ -16,8 +16,8 @@ import (
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
-// AddCatalog creates a CatalogSource that differs from that of the manifests only in name and image. If one of this name exists,
-// it gets the image.
+// AddCatalog creates a CatalogSource that differs from that of the manifests only in name and image. If one of this name
+// exists, it gets the image.
 func (c *Cluster) AddCatalog(ctx context.Context, name, image string) error {
 	var source operatorsv1alpha1.CatalogSource
 	if err := c.Client.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: Package}, &source); err != nil {

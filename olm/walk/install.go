@@ -30,9 +30,9 @@ const (
 	ApplicationCRD = "applications.app.example.com"
 )
 
-// Leftovers are the objects that OLM leaves on the cluster when the Subscription, the versions, the resources, their CRDs and the
-// manifests are deleted: roles for people, which the bundle has, and OLM's record of the operator. They have no effect. The lines
-// have the format of Inventory.
+// Leftovers are the objects that OLM leaves on the cluster when the Subscription, the versions, the resources, their CRDs and
+// the manifests are deleted: roles for people, which the bundle has, and OLM's record of the operator. They have no effect.
+// The lines have the format of Inventory.
 var Leftovers = []string{
 	"clusterroles.rbac.authorization.k8s.io memcached-operator-application-editor-role",
 	"clusterroles.rbac.authorization.k8s.io memcached-operator-application-viewer-role",

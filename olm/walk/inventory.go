@@ -12,10 +12,12 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// ignored are kinds whose objects nobody installs: events, statuses, and what OLM derives from its catalogs for every namespace.
+// ignored are kinds whose objects nobody installs: events, statuses, and what OLM derives from its catalogs for every
+// namespace.
 var ignored = []string{"events", "packagemanifests", "componentstatuses"}
 
-// Inventory lists all objects on the cluster, sorted: a line for each object of each kind that can be listed, for example "deployments.apps default/cache" or "clusterroles.rbac.authorization.k8s.io admin".
+// Inventory lists all objects on the cluster, sorted: a line for each object of each kind that can be listed, for example
+// "deployments.apps default/cache" or "clusterroles.rbac.authorization.k8s.io admin".
 func (c *Cluster) Inventory(ctx context.Context) ([]string, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 
 // resolveAgain makes OLM resolve again if its last resolution considered a version that is gone by now.
 //
-// While an upgrade replaces one version by another, both exist, and OLM finds no upgrade that suits both. It resolves again only
-// when a Subscription, an OperatorGroup or a catalog changes, or after its resync of 15 minutes. That the old version is deleted
-// does not count (OLM 0.46, syncResolvingNamespace).
+// While an upgrade replaces one version by another, both exist, and OLM finds no upgrade that suits both. It resolves again
+// only when a Subscription, an OperatorGroup or a catalog changes, or after its resync of 15 minutes. That the old version is
+// deleted does not count (OLM 0.46, syncResolvingNamespace).
 func (c *Cluster) resolveAgain(ctx context.Context) error {
 	var sub operatorsv1alpha1.Subscription
 	if err := c.Client.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: Package}, &sub); err != nil {

@@ -71,8 +71,8 @@ func (c *Cluster) SetSource(ctx context.Context, name string) error {
 	return c.patch(ctx, &operatorsv1alpha1.Subscription{}, Package, fmt.Sprintf(`{"spec":{"source":%q}}`, name))
 }
 
-// SetUpgradeStrategy sets the upgrade strategy of the OperatorGroup. After a release that failed, Default upgrades no further, and
-// UnsafeFailForward upgrades to the release that replaces it.
+// SetUpgradeStrategy sets the upgrade strategy of the OperatorGroup. After a release that failed, Default upgrades no
+// further, and UnsafeFailForward upgrades to the release that replaces it.
 func (c *Cluster) SetUpgradeStrategy(ctx context.Context, strategy operatorsv1.UpgradeStrategy) error {
 	return c.patch(ctx, &operatorsv1.OperatorGroup{}, Package, fmt.Sprintf(`{"spec":{"upgradeStrategy":%q}}`, strategy))
 }

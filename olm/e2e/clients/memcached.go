@@ -51,8 +51,8 @@ func (h host) String() string {
 	return net.JoinHostPort(string(h), Port)
 }
 
-// Memcached is one memcached server. As a Server, a round is a write on a connection that stays open, which breaks when memcached
-// ends, and a read on a new connection, which fails while memcached does not listen.
+// Memcached is one memcached server. As a Server, a round is a write on a connection that stays open, which breaks when
+// memcached ends, and a read on a new connection, which fails while memcached does not listen.
 type Memcached struct {
 	name, host string
 	access     Access

@@ -41,8 +41,8 @@ func NewNetwork(config string) (*Network, error) {
 	return n, nil
 }
 
-// Lookup returns the first address of a host, as a pod finds it: it appends each of the pod's search domains in turn. It returns an
-// address unchanged.
+// Lookup returns the first address of a host, as a pod finds it: it appends each of the pod's search domains in turn. It
+// returns an address unchanged.
 func (n *Network) Lookup(ctx context.Context, host string) (string, error) {
 	if net.ParseIP(host) != nil {
 		return host, nil

@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// Web is a web server by its URL. A round is one request on a new connection: a server may close an idle connection at any time, and
-// Go's client would then repeat the request.
+// Web is a web server by its URL. A round is one request on a new connection: a server may close an idle connection at any
+// time, and Go's client would then repeat the request.
 type Web struct {
 	name, url string
 	client    *http.Client

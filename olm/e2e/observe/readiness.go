@@ -59,8 +59,8 @@ func WatchPods(ctx context.Context, c client.WithWatch, options ...client.ListOp
 	return w, nil
 }
 
-// Stop ends the watch and returns what it has seen. It returns an error if the API server ended the watch before: then the watch
-// may have missed something.
+// Stop ends the watch and returns what it has seen. It returns an error if the API server ended the watch before: then the
+// watch may have missed something.
 func (w *PodWatch) Stop() (Seen, error) {
 	w.cancel()
 	w.ended.Wait()

@@ -126,7 +126,8 @@ func (s *Server) Samples(ctx context.Context, expression string) (model.Vector, 
 	return vector, nil
 }
 
-// Firing returns the alerts that fire, each with the pod in its labels if it has one: "MemcachedDown cache-0", "MemcachedNotReady".
+// Firing returns the alerts that fire, each with the pod in its labels if it has one: "MemcachedDown cache-0",
+// "MemcachedNotReady".
 func (s *Server) Firing(ctx context.Context) ([]string, error) {
 	result, err := s.Alerts(ctx)
 	if err != nil {

@@ -55,8 +55,8 @@ func (c *counter) visit(ctx context.Context) (uint64, error) {
 	return visits, nil
 }
 
-// findNodes looks the addresses up for every visit, because they change. All pods of the application get the same sorted list, so
-// all of them keep an item on the same node.
+// findNodes looks the addresses up for every visit, because they change. All pods of the application get the same sorted
+// list, so all of them keep an item on the same node.
 func (c *counter) findNodes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
