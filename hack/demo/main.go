@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 
 	"github.com/example/memcached-operator/olm/walk"
+	"github.com/example/memcached-operator/olm/walk/forward"
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 )
 
@@ -164,18 +165,18 @@ func (d *demo) showCache(ctx context.Context) (string, error) {
 }
 
 func (d *demo) useCache(ctx context.Context) (string, error) {
-	pods, err := d.cluster.Pods(ctx, cache)
+	ready, err := d.cluster.WaitReady(ctx, cache, cacheSize, time.Minute)
 	if err != nil {
 		return "", err
 	}
-	for _, pod := range pods {
-		value, err := d.cluster.StoreAndRead(ctx, types.NamespacedName{Namespace: cache.Namespace, Name: pod})
+	for _, pod := range ready.Status.Nodes {
+		value, err := forward.StoreAndRead(ctx, d.cluster.Config, types.NamespacedName{Namespace: cache.Namespace, Name: pod})
 		if err != nil {
 			return "", err
 		}
 		d.say("%s: set greeting, get greeting -> %q", pod, value)
 	}
-	return fmt.Sprintf("All %d pods returned the value", len(pods)), nil
+	return fmt.Sprintf("All %d pods returned the value", cacheSize), nil
 }
 
 func (d *demo) runApplication(ctx context.Context) (string, error) {

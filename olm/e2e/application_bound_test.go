@@ -16,7 +16,7 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// startBound makes an Application that names a cache, then the cache, and lets its visits be counted.
+// startBound creates an Application that names a cache, then the cache, and waits until it counts visits.
 func startBound(t *testing.T) boundApplication {
 	t.Helper()
 	image, err := webImage()
@@ -39,7 +39,7 @@ func startBound(t *testing.T) boundApplication {
 	_, err = suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
 	waitReady(t, "default", name)
-	// The cluster's DNS remembers for half a minute that a name was not there.
+	// The cluster's DNS caches for half a minute that a name does not exist.
 	must(t, walk.Within(ctx, time.Minute, "the cache to be found", func(context.Context) error {
 		if got := visit(t, name); got.Problem != "" {
 			return errors.New(got.Problem)
@@ -51,19 +51,19 @@ func startBound(t *testing.T) boundApplication {
 	return bound
 }
 
-// boundApplication is an Application with the pods that it had before its cache came.
+// boundApplication is an Application with the pods that it had before its cache was created.
 type boundApplication struct {
 	name, pods string
 }
 
-// page is what the web application answers.
+// page is an answer of the web application.
 type page struct {
 	Pod     string
 	Visits  int
 	Problem string
 }
 
-// countsInAllPods visits until both pods have answered. Each has to go on where the other was: they count in the cache.
+// countsInAllPods visits until both pods have answered. They share the count, because it is in the cache.
 func (b boundApplication) countsInAllPods(t *testing.T) {
 	t.Helper()
 	answered, last := map[string]bool{}, 0
@@ -79,7 +79,7 @@ func (b boundApplication) countsInAllPods(t *testing.T) {
 	}
 }
 
-// isUntouched expects the pods that were there before the cache came, without a restart.
+// isUntouched expects the pods from before the cache was created, without a restart.
 func (b boundApplication) isUntouched(t *testing.T) {
 	t.Helper()
 	if diff := cmp.Diff(b.pods, podsOf(t, b.name)); diff != "" {

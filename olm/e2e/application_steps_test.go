@@ -23,32 +23,32 @@ import (
 // sampleApplication is the Application of the tutorial.
 const sampleApplication = "application-sample"
 
-// makeApplication applies an Application and deletes it, with everything it owns, when the test ends.
+// makeApplication applies an Application, and deletes it with everything it owns when the test ends.
 func makeApplication(t *testing.T, namespace, name, spec string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "application.json")
 	must(t, os.WriteFile(file, fmt.Appendf(nil, `{"apiVersion":"app.example.com/v1alpha1","kind":"Application","metadata":{"namespace":%q,"name":%q},"spec":%s}`,
 		namespace, name, spec), 0o600))
 	kubectl(t.Context(), t, "apply", "-f", file)
-	t.Cleanup(func() { takeAway(t, namespace, name) })
+	t.Cleanup(func() { deleteApplication(t, namespace, name) })
 }
 
-// makeSample applies the Application of the tutorial and deletes it, with everything it owns, when the test ends.
+// makeSample applies the Application of the tutorial, and deletes it with everything it owns when the test ends.
 func makeSample(t *testing.T) {
 	t.Helper()
 	kubectl(t.Context(), t, "apply", "-n", "default", "-f", sample("app_v1alpha1_application.yaml"))
-	t.Cleanup(func() { takeAway(t, "default", sampleApplication) })
+	t.Cleanup(func() { deleteApplication(t, "default", sampleApplication) })
 }
 
-func takeAway(t *testing.T, namespace, name string) {
+func deleteApplication(t *testing.T, namespace, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	must(t, suite.cluster.Delete(ctx, "application", name, "-n", namespace, "--cascade=foreground", "--timeout=90s"))
 }
 
-// startVisitor runs a pod that asks for the page at url all the time. The function it returns says what has come of the
-// requests since its last call.
+// startVisitor runs a pod that requests the page at url all the time. The function that it returns gives the results since
+// its last call.
 func startVisitor(t *testing.T, image, url string) func(*testing.T) clients.Counts {
 	t.Helper()
 	const name = "visitor"
@@ -65,7 +65,7 @@ func startVisitor(t *testing.T, image, url string) func(*testing.T) clients.Coun
 	}
 }
 
-// servicePath leads through the API server to an Application's page, from wherever this runs.
+// servicePath returns the path of an Application's page at the API server, which works without access to the cluster's network.
 func servicePath(namespace, name string) string {
 	return fmt.Sprintf("/api/v1/namespaces/%s/services/%s:8080/proxy/", namespace, name)
 }
@@ -87,17 +87,17 @@ func condition(t *testing.T, namespace, name, kind string) string {
 	return kubectl(t.Context(), t, "get", "application", name, "-n", namespace, "-o", fmt.Sprintf(`jsonpath={.status.conditions[?(@.type==%q)].status}`, kind))
 }
 
-// waitReady waits until the Application is ready as it is specified now.
+// waitReady waits until the Application is ready for its current spec.
 func waitReady(t *testing.T, namespace, name string) {
 	t.Helper()
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	must(t, suite.cluster.WaitReadyResource(t.Context(), appv1alpha1.GroupVersion.WithKind(appv1alpha1.ApplicationKind), key, 2*time.Minute))
 }
 
-// waitReason waits until the Application is not ready for this reason.
+// waitReason waits until the Application reports that it is not ready for this reason.
 func waitReason(t *testing.T, namespace, name, reason string) {
 	t.Helper()
-	must(t, walk.Within(t.Context(), time.Minute, "application "+name+" to say "+reason, func(ctx context.Context) error {
+	must(t, walk.Within(t.Context(), time.Minute, "application "+name+" to report "+reason, func(ctx context.Context) error {
 		state, err := suite.cluster.Kubectl(ctx, "get", "application", name, "-n", namespace, "-o",
 			`jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.reason}{end}`)
 		if err == nil && state != "False "+reason {
@@ -107,13 +107,13 @@ func waitReason(t *testing.T, namespace, name, reason string) {
 	}))
 }
 
-// waitRollout waits for the Deployment of an Application that is not ready for another reason.
+// waitRollout waits for the Deployment of an Application that is not ready for other reasons.
 func waitRollout(t *testing.T, namespace, name string) {
 	t.Helper()
 	kubectl(t.Context(), t, "rollout", "status", "deployment/"+name, "-n", namespace, "--timeout=2m")
 }
 
-// waitFor waits until a field of the sample Application, or of what it owns, has a value.
+// waitFor waits until a field of the sample Application, or of an object that it owns, has a value.
 func waitFor(t *testing.T, what, want, kind, path string) {
 	t.Helper()
 	must(t, walk.Within(t.Context(), time.Minute, what, func(ctx context.Context) error {
@@ -142,7 +142,7 @@ func waitGone(t *testing.T, namespace, name string, kinds ...string) {
 	}))
 }
 
-// waitPods waits until the Application has so many pods, none of them on its way out.
+// waitPods waits until the Application has n pods, including those that are being deleted.
 func waitPods(t *testing.T, namespace, name string, n int) {
 	t.Helper()
 	must(t, walk.Within(t.Context(), time.Minute, "the replaced pods to go", func(ctx context.Context) error {

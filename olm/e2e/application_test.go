@@ -16,20 +16,20 @@ import (
 
 // T14, T15 for Applications: what the tutorial shows.
 func sampleApplications(t *testing.T) {
-	t.Run("the sample becomes a Deployment, a Service and an Ingress, which go with it", sampleComesAndGoes)
-	t.Run("hand-edited children are put back and an event says so", childrenArePutBack)
-	t.Run("an image that cannot be pulled is told, and mended by the next", badImageIsToldAndMended)
-	t.Run("an ingress that is taken out of the spec goes", ingressGoes)
+	t.Run("the sample creates a Deployment, a Service and an Ingress, which are deleted with it", sampleComesAndGoes)
+	t.Run("changes by hand are reverted, with an event", childrenArePutBack)
+	t.Run("an image that cannot be pulled is reported, until it is corrected", badImageIsToldAndMended)
+	t.Run("an ingress that is removed from the spec is deleted", ingressGoes)
 }
 
-// A cache that comes or goes disturbs nothing.
+// A cache can be created and deleted without a disturbance of the application.
 func boundApplications(t *testing.T) {
 	bound := startBound(t)
-	t.Run("the binding comes to the running pods", bound.hasBinding)
-	t.Run("a cache that goes disturbs no page", bound.losesItsCache)
+	t.Run("the running pods get the binding", bound.hasBinding)
+	t.Run("the application serves without its cache", bound.losesItsCache)
 }
 
-// webImage is the web application's, pushed once.
+// webImage pushes the image of the web application, once.
 var webImage = sync.OnceValues(func() (string, error) {
 	return images.PushWebapp(context.Background(), suite.root, suite.registry+"/example/webapp:e2e")
 })
@@ -77,9 +77,9 @@ func childrenArePutBack(t *testing.T) {
 	waitReady(t, "default", name)
 
 	kubectl(ctx, t, "scale", "deployment", name, "--replicas=7")
-	waitFor(t, "the Deployment to be put back to 2", "2", "deployment", "jsonpath={.spec.replicas}")
+	waitFor(t, "the Deployment to have 2 replicas again", "2", "deployment", "jsonpath={.spec.replicas}")
 	kubectl(ctx, t, "patch", "service", name, "--type=json", `-p=[{"op":"replace","path":"/spec/ports/0/port","value":9090}]`)
-	waitFor(t, "the Service's port to be put back", "8080/TCP", "service", "jsonpath={range .spec.ports[*]}{.port}/{.protocol}{end}")
+	waitFor(t, "the Service to have its port again", "8080/TCP", "service", "jsonpath={range .spec.ports[*]}{.port}/{.protocol}{end}")
 	must(t, walk.Within(ctx, 20*time.Second, "events about both", func(ctx context.Context) error {
 		events, err := suite.cluster.Kubectl(ctx, "get", "events", "-n", "default", "--field-selector",
 			"reason=DriftRepaired,involvedObject.kind=Application,involvedObject.name="+name)
@@ -98,16 +98,16 @@ func badImageIsToldAndMended(t *testing.T) {
 	good := kubectl(t.Context(), t, "get", "application", name, "-o", "jsonpath={.spec.image}")
 
 	patchSpec(t, name, `{"image":"`+suite.registry+`/example/nobody-has-this:1"}`)
-	waitFor(t, "the bad image to be told", "True", "application", `jsonpath={.status.conditions[?(@.type=="Degraded")].status}`)
+	waitFor(t, "the bad image to be reported", "True", "application", `jsonpath={.status.conditions[?(@.type=="Degraded")].status}`)
 	contains(t, kubectl(t.Context(), t, "get", "application", name, "-o", `jsonpath={.status.conditions[?(@.type=="Degraded")].message}`), "cannot be pulled")
 	if available := condition(t, "default", name, "Available"); available != "True" {
-		t.Errorf("with the old pods still there it is Available=%s", available)
+		t.Errorf("with the old pods it is Available=%s", available)
 	}
 	patchSpec(t, name, `{"image":"`+good+`"}`)
 	waitReady(t, "default", name)
 }
 
-// Nobody notices updates of an Application.
+// Updates of an Application fail no request.
 func updatesFailNoRequest(t *testing.T) {
 	image, err := webImage()
 	must(t, err)
@@ -124,7 +124,7 @@ func updatesFailNoRequest(t *testing.T) {
 
 	for what, spec := range map[string]string{
 		"environment": `{"env":[{"name":"GREETING","value":"hello"}]}`,
-		// Another program altogether, which stops in a way of its own.
+		// Another program, which stops in another way.
 		"image": `{"image":"docker.io/nginxinc/nginx-unprivileged:1.29-alpine"}`,
 	} {
 		before := podsOf(t, name)
@@ -158,7 +158,7 @@ func olderHasTheHost(t *testing.T) {
 	image, err := webImage()
 	must(t, err)
 	ctx := t.Context()
-	const other, name = "walk-other", "claims"
+	const other, name = "e2e-other", "claims"
 	namespace(t, other)
 	spec := fmt.Sprintf(`{"image":%q,"replicas":1,"ingress":{"host":"claimed.example.com"}}`, image)
 	makeApplication(t, "default", "has", spec)

@@ -34,7 +34,7 @@ func ofCache(key types.NamespacedName) []client.ListOption {
 	return []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "memcached", "app.kubernetes.io/instance": key.Name}}
 }
 
-// cachePods are the pods of a cache that are not ending.
+// cachePods returns the pods of a cache that are not being deleted.
 func cachePods(ctx context.Context, t *testing.T, key types.NamespacedName) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList
@@ -42,7 +42,7 @@ func cachePods(ctx context.Context, t *testing.T, key types.NamespacedName) []co
 	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 }
 
-// onlyPodOf is the pod of a cache of one node.
+// onlyPodOf returns the pod of a cache of one pod.
 func onlyPodOf(ctx context.Context, t *testing.T, cache string) *corev1.Pod {
 	t.Helper()
 	pods := cachePods(ctx, t, inDefault(cache))
@@ -60,22 +60,22 @@ func containerRestarts(pod *corev1.Pod) map[string]int32 {
 	return restarts
 }
 
-// waitVersion waits until a cache is ready with this many nodes that all run a version of memcached, by the cache's status and
-// by what memcached itself says, and no other pod of it is left.
+// waitVersion waits until a cache is ready with this many pods, no other pod of it is left, and all run a version of memcached,
+// according to the cache's status and to memcached itself.
 func waitVersion(ctx context.Context, t *testing.T, key types.NamespacedName, size int, version string) {
 	t.Helper()
-	must(t, walk.Within(ctx, 3*time.Minute, fmt.Sprintf("every node of %s to run memcached %s", key, version), func(ctx context.Context) error {
+	must(t, walk.Within(ctx, 3*time.Minute, fmt.Sprintf("every pod of %s to run memcached %s", key, version), func(ctx context.Context) error {
 		var cache cachev1alpha1.Memcached
 		if err := suite.cluster.Client.Get(ctx, key, &cache); err != nil {
 			return err
 		}
 		ready := meta.FindStatusCondition(cache.Status.Conditions, cachev1alpha1.ConditionReady)
 		if ready == nil || ready.Status != "True" || ready.ObservedGeneration != cache.Generation || len(cache.Status.Endpoints) != size {
-			return fmt.Errorf("%d nodes, and Ready is %+v", len(cache.Status.Endpoints), ready)
+			return fmt.Errorf("%d endpoints, and Ready is %+v", len(cache.Status.Endpoints), ready)
 		}
 		for _, node := range cache.Status.Endpoints {
 			if node.Version != version {
-				return fmt.Errorf("the status says that %s runs %q", node.Pod, node.Version)
+				return fmt.Errorf("the status reports that %s runs %q", node.Pod, node.Version)
 			}
 		}
 		var pods corev1.PodList
@@ -87,14 +87,14 @@ func waitVersion(ctx context.Context, t *testing.T, key types.NamespacedName, si
 		}
 		for i := range pods.Items {
 			if got, err := memcachedVersion(ctx, &pods.Items[i]); err != nil || got != version {
-				return fmt.Errorf("%s says that it is %q: %w", pods.Items[i].Name, got, err)
+				return fmt.Errorf("%s reports the version %q: %w", pods.Items[i].Name, got, err)
 			}
 		}
 		return nil
 	}))
 }
 
-// memcachedVersion asks the memcached of a pod, in plain text.
+// memcachedVersion asks the memcached of a pod for its version, in plain text.
 func memcachedVersion(ctx context.Context, pod *corev1.Pod) (version string, err error) {
 	address, stop, err := reach(ctx, pod, memcachedPort)
 	if err != nil {
@@ -119,7 +119,7 @@ func ask(conn net.Conn, command string) error {
 	return err
 }
 
-// stateOf is what the agent of a pod tells of its memcached.
+// stateOf returns the state of memcached that the agent of a pod serves.
 func stateOf(ctx context.Context, pod *corev1.Pod) (*agentapi.State, error) {
 	address, stop, err := reach(ctx, pod, metricsPort)
 	if err != nil {

@@ -44,7 +44,7 @@ func startOperator(t *testing.T) *background {
 	return b
 }
 
-// background is a process that a test stops itself.
+// background is a process that the test stops.
 type background struct {
 	cmd     *exec.Cmd
 	out     strings.Builder
@@ -69,11 +69,11 @@ func (b *background) stop(t *testing.T) string {
 	return b.out.String()
 }
 
-// T4, T5: the operator deployed without OLM, and taken away again.
+// T4, T5: the operator is deployed without OLM, and removed.
 func TestDeployWithoutOLM(t *testing.T) {
 	ctx := fresh(t)
-	// A tag of its own each time: a machine that has an image of that tag does not look for another one.
-	image := fmt.Sprintf("IMG=%s/example/memcached-operator:walk-%d", suite.registry, time.Now().Unix())
+	// A new tag each time: a node that has an image of the tag does not pull it again.
+	image := fmt.Sprintf("IMG=%s/example/memcached-operator:e2e-%d", suite.registry, time.Now().Unix())
 	run(ctx, t, "make", "docker-build", "docker-push", image)
 	run(ctx, t, "make", "deploy", image)
 	t.Cleanup(func() { run(context.Background(), t, "make", "undeploy", image) })

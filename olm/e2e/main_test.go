@@ -1,11 +1,11 @@
 //go:build e2e
 
-// Package e2e walks the tutorials, and every upgrade, on a real cluster with a real OLM, through the files in
-// olm/, the Makefile and the unmodified operator-sdk. `make e2e` prepares everything that
-// the tests need and says in environment variables where it is.
+// Package e2e tests the tutorials and every upgrade on a real cluster with a real OLM, with the files in olm/, the Makefile
+// and the unmodified operator-sdk. `make e2e` prepares everything that the tests need, and tells them in environment
+// variables where it is.
 //
-// Each test starts from a cluster without the operator and removes what it made, so that any of them runs alone and in any
-// order. Walks that leave the operator as it is are subtests of TestInstalledOperator, which installs it once.
+// Each test starts on a cluster without the operator and removes what it created, so tests can run alone and in any order.
+// Tests that leave the operator as it is are subtests of TestInstalledOperator, which installs it once.
 package e2e
 
 import (
@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,11 +44,11 @@ var suite struct {
 	mirror    []string // command that runs its arguments with the release mirror, empty where GitHub is reachable
 	scorecard []string // flags of scorecard that name images this cluster can pull
 	registry  string   // where a locally built image is pushed and pulled
-	left      leftover // what walks have left on the cluster
+	left      leftover // what the tests so far left on the cluster
 }
 
 func TestMain(m *testing.M) {
-	// Without one, controller-runtime complains in the middle of a walk.
+	// Without a logger, controller-runtime prints a warning during a test.
 	ctrllog.SetLogger(logr.Discard())
 	if err := prepare(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
@@ -102,15 +101,13 @@ func prepare() error {
 	if suite.cluster, err = walk.Connect(ctx, kubectl); err != nil {
 		return err
 	}
-	suite.cluster.Say = log.Printf
 	if suite.local {
 		return nil
 	}
 	return refuseUsed(ctx)
 }
 
-// refuseUsed keeps the tests, which take every cache and the operator away, from a cluster
-// of somebody's who uses them.
+// refuseUsed refuses a cluster in use, because the tests delete every cache and the operator.
 func refuseUsed(ctx context.Context) error {
 	used, err := suite.cluster.InUse(ctx)
 	if err != nil {
@@ -122,7 +119,7 @@ func refuseUsed(ctx context.Context) error {
 	return nil
 }
 
-// readStage finds out what was staged, and where.
+// readStage reads what was staged, and where.
 func readStage(file string) error {
 	var err error
 	if suite.stage, err = upgrades.Open(file, suite.registry); err != nil {
@@ -138,15 +135,15 @@ func readStage(file string) error {
 	return nil
 }
 
-// fresh gives a test a cluster without the operator and its catalogs, and removes at its end what it left. When the test
-// failed it first prints what the cluster looked like.
+// fresh gives a test a cluster without the operator and its catalogs, and removes what the test left at its end. If the test
+// failed, it first prints the state of the cluster.
 func fresh(t *testing.T) context.Context {
 	t.Helper()
 	return clean(t, removeAll, nothing)
 }
 
-// withoutOperator is fresh, but for the namespace of the operator and its catalogs: they stay from one walk to the next, so
-// that not every walk waits for them.
+// withoutOperator is like fresh, but keeps the namespace of the operator and its catalogs from one test to the next, so that
+// not every test waits for them.
 func withoutOperator(t *testing.T) context.Context {
 	t.Helper()
 	return clean(t, removeOperator, catalogs)
@@ -175,7 +172,7 @@ func clean(t *testing.T, remove func(context.Context) error, leaves leftover) co
 	return ctx
 }
 
-// leftover is what walks have left on the cluster. Each includes the ones before.
+// leftover is what tests left on the cluster. Each value includes the previous ones.
 type leftover int
 
 const (
@@ -184,7 +181,7 @@ const (
 	unknown
 )
 
-// removeAll removes the operator, what it made, its namespace and its catalogs.
+// removeAll removes the operator, what it created, its namespace and its catalogs.
 func removeAll(ctx context.Context) error {
 	err := errors.Join(letVersionsGo(ctx), suite.cluster.Uninstall(ctx, suite.manifests))
 	if err == nil {
@@ -193,7 +190,7 @@ func removeAll(ctx context.Context) error {
 	return err
 }
 
-// removeOperator removes the operator and what it made.
+// removeOperator removes the operator and what it created.
 func removeOperator(ctx context.Context) error {
 	steps := []func(context.Context) error{
 		letVersionsGo, suite.cluster.DeleteResources, suite.cluster.Withdraw, suite.cluster.DeleteDefinitions, suite.cluster.DeleteLeftovers,
@@ -223,7 +220,7 @@ func kubectl(ctx context.Context, t *testing.T, args ...string) string {
 	return out
 }
 
-// command runs a program in the checkout and returns what it printed, errors included.
+// command runs a program in the checkout, and returns its output with that on standard error.
 func command(ctx context.Context, name string, args ...string) (string, error) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -234,7 +231,7 @@ func command(ctx context.Context, name string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// run is command for a step of a walk that has to succeed.
+// run is command, but fails the test on an error.
 func run(ctx context.Context, t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := command(ctx, name, args...)
@@ -242,7 +239,7 @@ func run(ctx context.Context, t *testing.T, name string, args ...string) string 
 	return out
 }
 
-// kubernetesVersion is that of the cluster's API server.
+// kubernetesVersion returns the version of the cluster's API server.
 func kubernetesVersion(t *testing.T) string {
 	t.Helper()
 	var version struct{ GitVersion string }
@@ -250,8 +247,8 @@ func kubernetesVersion(t *testing.T) string {
 	return version.GitVersion
 }
 
-// namespace makes a namespace with these labels ("key=value") and deletes it when the test ends. One that an interrupted run
-// left is deleted first.
+// namespace creates a namespace with these labels ("key=value") and deletes it when the test ends. It first deletes one that an
+// interrupted run left.
 func namespace(t *testing.T, name string, labels ...string) {
 	t.Helper()
 	remove := func(ctx context.Context) {

@@ -22,7 +22,7 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// The operator's metrics are for those who may read them.
+// Only clients with permission can read the operator's metrics.
 func metricsAreProtected(t *testing.T) {
 	ctx := t.Context()
 	const name = "memcached-metrics-nobody"
@@ -45,8 +45,8 @@ func metricsAreProtected(t *testing.T) {
 		}
 	}
 	grantMetrics(ctx, t, name)
-	// The manager remembers a refusal for half a minute.
-	must(t, walk.Within(ctx, time.Minute, "the metrics to open to the role", func(ctx context.Context) error {
+	// The manager caches a refusal for half a minute.
+	must(t, walk.Within(ctx, time.Minute, "the role to give access to the metrics", func(ctx context.Context) error {
 		status, body, err := scrape(ctx, address, token)
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("status %d: %s", status, body)
@@ -55,11 +55,11 @@ func metricsAreProtected(t *testing.T) {
 	}))
 }
 
-// The operator's metrics say what it costs to keep a cache: its Deployment, its Service, its Secret, its status and one
-// intermediate status at the most.
+// The operator's metrics show the number of writes for a new cache: its Deployment, its Service, its Secret, its status and
+// at most one intermediate status.
 func newCacheCostsFewWrites(t *testing.T) {
 	ctx := t.Context()
-	// It writes this when it starts.
+	// The operator writes this when it starts.
 	must(t, suite.cluster.WaitReported(ctx, suite.version, metav1.ConditionTrue, time.Minute))
 	reader := newMetricsReader(t)
 	pod, err := onlyOperatorPod(ctx)
@@ -82,10 +82,10 @@ func newCacheCostsFewWrites(t *testing.T) {
 	}
 }
 
-// metrics is what the operator serves, line by line.
+// metrics is a page of metrics of the operator.
 type metrics string
 
-// sum adds the values of a metric for all label sets that hold the given words.
+// sum adds the values of a metric whose labels contain the given words.
 func (m metrics) sum(name string, labels ...string) float64 {
 	sum := 0.0
 	for line := range strings.Lines(string(m)) {
@@ -100,18 +100,17 @@ func (m metrics) sum(name string, labels ...string) float64 {
 	return sum
 }
 
-// patches is how many PATCH requests the operator has sent: server-side applies and
-// status writes are all of them.
+// patches returns how many PATCH requests the operator has sent: all its server-side applies and status writes.
 func (m metrics) patches() int {
 	return int(m.sum("rest_client_requests_total", `method="PATCH"`))
 }
 
-// metricsReader may read the operator's metrics.
+// metricsReader reads the operator's metrics.
 type metricsReader struct{ token string }
 
 const metricsReaderName = "memcached-metrics-reader"
 
-// newMetricsReader lets a service account read metrics until the test ends.
+// newMetricsReader grants a service account access to the metrics until the test ends.
 func newMetricsReader(t *testing.T) metricsReader {
 	t.Helper()
 	ctx := t.Context()
@@ -120,7 +119,7 @@ func newMetricsReader(t *testing.T) metricsReader {
 	return metricsReader{token: token}
 }
 
-// serviceAccountToken is a token of a service account without any role.
+// serviceAccountToken returns a token of a service account without any role.
 func serviceAccountToken(ctx context.Context, t *testing.T, name string) string {
 	t.Helper()
 	const namespace = "default"
@@ -133,7 +132,7 @@ func serviceAccountToken(ctx context.Context, t *testing.T, name string) string 
 	return strings.TrimSpace(kubectl(ctx, t, "create", "token", name, "-n", namespace))
 }
 
-// grantMetrics binds the service account to the role that ships for readers of metrics.
+// grantMetrics binds the service account to the released role for readers of metrics.
 func grantMetrics(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	if kubectl(ctx, t, "get", "clusterrolebinding", name, "--ignore-not-found", "-o", "name") != "" {
@@ -145,7 +144,7 @@ func grantMetrics(ctx context.Context, t *testing.T, name string) {
 	})
 }
 
-// read reads the metrics of one pod of the operator.
+// read reads the metrics of a pod of the operator.
 func (r metricsReader) read(ctx context.Context, pod *corev1.Pod) (metrics, error) {
 	address, stop, err := reach(ctx, pod, project.MetricsPort)
 	if err != nil {
@@ -159,8 +158,7 @@ func (r metricsReader) read(ctx context.Context, pod *corev1.Pod) (metrics, erro
 	return metrics(body), err
 }
 
-// onlyOperatorPod is the pod of the operator, an error while there are others, as during an
-// upgrade.
+// onlyOperatorPod returns the pod of the operator. It is an error if there are several, as during an upgrade.
 func onlyOperatorPod(ctx context.Context) (*corev1.Pod, error) {
 	pods, err := suite.cluster.OperatorPods(ctx)
 	if err != nil {
@@ -172,7 +170,7 @@ func onlyOperatorPod(ctx context.Context) (*corev1.Pod, error) {
 	return &pods[0], nil
 }
 
-// scrape asks for the metrics at the address (host:port).
+// scrape requests the metrics at the address (host:port).
 func scrape(ctx context.Context, address, token string) (status int, body string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/metrics", nil)
 	if err != nil {
@@ -181,7 +179,7 @@ func scrape(ctx context.Context, address, token string) (status int, body string
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	// The manager makes its own certificate at start, which nobody can know.
+	// The manager creates its own certificate at its start.
 	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer insecure.CloseIdleConnections()
 	response, err := insecure.Do(request)

@@ -24,9 +24,9 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// addMonitoringKinds installs the kinds of the Prometheus Operator and the Grafana Operator. The operator would notice
-// within five minutes; one that starts asks at once. The function takes the kinds away again, which happens at the end in
-// any case.
+// addMonitoringKinds installs the CRDs of the Prometheus Operator and the Grafana Operator, and restarts the operator: it
+// looks for them at its start, and then every five minutes. The returned function deletes the CRDs. The end of the test does
+// so too.
 func addMonitoringKinds(ctx context.Context, t *testing.T) (remove func()) {
 	t.Helper()
 	kinds := filepath.Join(suite.root, "operator", "monitoring", "testdata", "crds.yaml")
@@ -38,7 +38,7 @@ func addMonitoringKinds(ctx context.Context, t *testing.T) (remove func()) {
 	return remove
 }
 
-// monitoringObjects are what the operator makes of the kinds: once, and for each cache.
+// monitoringObjects are the objects that the operator creates of these kinds, for itself and for each cache.
 var monitoringObjects = []string{
 	"prometheusrules.monitoring.coreos.com " + walk.Namespace + "/memcached-operator-alerts",
 	"servicemonitors.monitoring.coreos.com " + walk.Namespace + "/memcached-operator-metrics",
@@ -50,7 +50,7 @@ var monitoringObjects = []string{
 
 func waitMonitoringObjects(ctx context.Context, t *testing.T) {
 	t.Helper()
-	must(t, walk.Within(ctx, time.Minute, "the operator to make objects for monitoring", func(ctx context.Context) error {
+	must(t, walk.Within(ctx, time.Minute, "the operator to create objects for monitoring", func(ctx context.Context) error {
 		var missing []error
 		for _, object := range monitoringObjects {
 			kind, key, _ := strings.Cut(object, " ")
@@ -63,17 +63,17 @@ func waitMonitoringObjects(ctx context.Context, t *testing.T) {
 	}))
 }
 
-// startPrometheus starts a Prometheus that has the rules and scrapes what the objects on the cluster say, as often and with
-// the same patience as Prometheus does by default where it matters: a scrape may take ten seconds.
+// startPrometheus starts a Prometheus with the rules and jobs of the objects on the cluster. A scrape may take ten seconds,
+// which is Prometheus' default.
 func startPrometheus(ctx context.Context, t *testing.T, program string) *prometheus.Server {
 	t.Helper()
 	rules := monitoringObject(ctx, t, "PrometheusRule", types.NamespacedName{Namespace: walk.Namespace, Name: "memcached-operator-alerts"})
 	groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
 	must(t, err)
-	quick, shortened, err := prometheus.Quickly(groups, alertsWait)
+	shortened, err := prometheus.ShortenFor(groups, alertsWait)
 	must(t, err)
 	t.Logf("%d alerts wait for %s here, instead of minutes", shortened, alertsWait)
-	config := prometheus.Config{Interval: 10 * time.Second, Groups: quick}
+	config := prometheus.Config{Interval: 10 * time.Second, Groups: groups}
 	for _, key := range []types.NamespacedName{{Namespace: walk.Namespace, Name: "memcached-operator-metrics"}, inDefault("metered"), inDefault("open")} {
 		config.Jobs = append(config.Jobs, jobsOf(ctx, t, monitoringObject(ctx, t, "ServiceMonitor", key))...)
 	}
@@ -122,7 +122,7 @@ func jobsOf(ctx context.Context, t *testing.T, monitor *unstructured.Unstructure
 	return jobs
 }
 
-// targetsOf are the pods behind a port of all Services with the labels, one target for each time that it is found.
+// targetsOf returns a target for each pod behind a port of each Service with the labels.
 func targetsOf(ctx context.Context, t *testing.T, namespace string, labels map[string]string, port string) []prometheus.Target {
 	t.Helper()
 	var services corev1.ServiceList

@@ -17,15 +17,16 @@ import (
 
 	"github.com/example/memcached-operator/olm/e2e/prometheus"
 	"github.com/example/memcached-operator/olm/walk"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// alertsWait is how long alerts have to last here before they fire. In the rules that ship it is minutes.
+// alertsWait is "for" of the alerts in this test. In the released rules it is minutes.
 const alertsWait = 5 * time.Second
 
-// Caches with TLS, users and monitoring are scraped by a real Prometheus, which does what the objects say that the operator
-// makes for it: each node once, with the names of pod and cache. Nothing fires while all is well, and what is made to go
-// wrong does.
+// A real Prometheus, configured by the objects that the operator creates, scrapes caches with TLS, users and monitoring: each
+// pod once, with the names of pod and cache. No alert fires without a problem, and the problems that the test causes fire
+// alerts.
 func metricsAndAlerts(t *testing.T) {
 	program := os.Getenv("E2E_PROMETHEUS")
 	if program == "" {
@@ -33,21 +34,21 @@ func metricsAndAlerts(t *testing.T) {
 	}
 	ctx := t.Context()
 	expires := makeMonitoredCaches(ctx, t)
-	t.Run("without the kinds nothing is made for them", func(t *testing.T) {
+	t.Run("without the CRDs there are no objects", func(t *testing.T) {
 		if made := kubectl(ctx, t, "get", "configmaps", "-n", walk.Namespace, "-l", "app.kubernetes.io/component=monitoring", "-o", "name"); made != "" {
 			t.Errorf("there is %s", made)
 		}
 	})
 	removeKinds := addMonitoringKinds(ctx, t)
-	t.Run("with the kinds everything is made", func(t *testing.T) { waitMonitoringObjects(ctx, t) })
+	t.Run("with the CRDs the operator creates all objects", func(t *testing.T) { waitMonitoringObjects(ctx, t) })
 	if t.Failed() {
 		return
 	}
 	server := startPrometheus(ctx, t, program)
-	t.Run("every node is scraped, and nothing fires", func(t *testing.T) { allIsWell(ctx, t, server, expires) })
-	t.Run("what goes wrong fires, and ends when it is mended", func(t *testing.T) { goesWrong(ctx, t, server) })
+	t.Run("every pod is scraped, and no alert fires", func(t *testing.T) { allIsWell(ctx, t, server, expires) })
+	t.Run("problems fire alerts, until they are solved", func(t *testing.T) { goesWrong(ctx, t, server) })
 	must(t, server.Stop())
-	t.Run("caches work on when the kinds are taken away", func(t *testing.T) {
+	t.Run("caches work when the CRDs are deleted", func(t *testing.T) {
 		removeKinds()
 		for _, name := range []string{"open", "bare"} {
 			kubectl(ctx, t, "scale", "memcached", name, "-n", "default", "--replicas=2")
@@ -58,14 +59,14 @@ func metricsAndAlerts(t *testing.T) {
 	})
 }
 
-// makeMonitoredCaches makes the caches "metered" of two slots, with TLS and users, "open" of one node, and "bare" that has no
-// node and no monitoring. It returns when the certificate of the first expires.
+// makeMonitoredCaches creates the caches "metered" of two pods with TLS and users, "open" of one pod, and "bare" without pods
+// and monitoring. It returns when the certificate of the first expires.
 func makeMonitoredCaches(ctx context.Context, t *testing.T) time.Time {
 	t.Helper()
-	// Such a long time that no alert is due.
-	certificate := certificateFor(t, newAuthority(t), "metered", 365*24*time.Hour)
+	// Long enough that no alert fires.
+	certificate := certificateFor(t, agenttesting.NewAuthority(t), "metered", 365*24*time.Hour)
 	t.Cleanup(func() { must(t, deleteSecrets(context.Background())) })
-	writeSecret(t, "metered-tls", certificate.Secret())
+	writeSecret(t, "metered-tls", certificate)
 	writeSecret(t, "metered-users", userLines("shop:first"))
 	for name, spec := range map[string]cachev1alpha1.MemcachedSpec{
 		"metered": {Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet, TLS: &cachev1alpha1.MemcachedTLS{SecretName: "metered-tls"},
@@ -79,10 +80,10 @@ func makeMonitoredCaches(ctx context.Context, t *testing.T) time.Time {
 		_, err := suite.cluster.WaitReady(ctx, inDefault(name), size, 2*time.Minute)
 		must(t, err)
 	}
-	return leafOf(t, certificate).NotAfter
+	return readCertificates(t, certificate).Leaf().NotAfter
 }
 
-// allIsWell waits for the second scrape of every node, looks at what was scraped, and for alerts.
+// allIsWell waits for the second scrape of every pod, and expects the right samples and no alerts.
 func allIsWell(ctx context.Context, t *testing.T, server *prometheus.Server, expires time.Time) {
 	t.Helper()
 	nodes := []string{onlyPodOf(ctx, t, "open").Name, "metered-0", "metered-1"}
@@ -123,7 +124,7 @@ func allIsWell(ctx context.Context, t *testing.T, server *prometheus.Server, exp
 	firing, err := server.Firing(ctx)
 	must(t, err)
 	if len(firing) > 0 {
-		t.Errorf("all is well, and this fires: %v", firing)
+		t.Errorf("without a problem, these fire: %v", firing)
 	}
 }
 
@@ -154,7 +155,7 @@ func rulesWork(ctx context.Context, t *testing.T, server *prometheus.Server) {
 	t.Logf("%d rules in %d groups work", rules, len(result.Groups))
 }
 
-// goesWrong stops the memcached of one cache, and breaks the users of another.
+// goesWrong stops the memcached of one cache, and writes invalid users for another.
 func goesWrong(ctx context.Context, t *testing.T, server *prometheus.Server) {
 	t.Helper()
 	open := onlyPodOf(ctx, t, "open")
@@ -168,7 +169,7 @@ func goesWrong(ctx context.Context, t *testing.T, server *prometheus.Server) {
 	start := time.Now()
 	signal("STOP")
 	waitFiring(ctx, t, server, "MemcachedDown "+open.Name)
-	t.Logf("a memcached that stands still was noticed after %s", time.Since(start).Round(time.Second))
+	t.Logf("the alert about a stopped memcached fired after %s", time.Since(start).Round(time.Second))
 	signal("CONT")
 	waitFiring(ctx, t, server, "MemcachedReloadFailing metered-0", "MemcachedReloadFailing metered-1", "MemcachedNotReady")
 	firing, err := server.Firing(ctx)
@@ -187,8 +188,8 @@ func goesWrong(ctx context.Context, t *testing.T, server *prometheus.Server) {
 	}
 }
 
-// setUsers writes the users of the cache "metered", and has the kubelet look at them now: without the annotation, it takes up
-// to a minute and a half.
+// setUsers writes the users of the cache "metered". The annotation makes the kubelet update the files now, and not only after
+// up to a minute and a half.
 func setUsers(ctx context.Context, t *testing.T, lines ...string) {
 	t.Helper()
 	writeSecret(t, "metered-users", userLines(lines...))
@@ -202,14 +203,14 @@ func waitFiring(ctx context.Context, t *testing.T, server *prometheus.Server, al
 		firing, err := server.Firing(ctx)
 		for _, alert := range alerts {
 			if err == nil && !slices.Contains(firing, alert) {
-				err = fmt.Errorf("what fires is %v", firing)
+				err = fmt.Errorf("these fire: %v", firing)
 			}
 		}
 		return err
 	}))
 }
 
-// waitQuiet waits until none of the alerts fires, for whichever node.
+// waitQuiet waits until none of the alerts fires for any pod.
 func waitQuiet(ctx context.Context, t *testing.T, server *prometheus.Server, alerts ...string) {
 	t.Helper()
 	must(t, walk.Within(ctx, 2*time.Minute, fmt.Sprintf("%v to end", alerts), func(ctx context.Context) error {
@@ -223,7 +224,7 @@ func waitQuiet(ctx context.Context, t *testing.T, server *prometheus.Server, ale
 	}))
 }
 
-// operatorLoggedNoError fails the test if the operator that runs now has logged an error.
+// operatorLoggedNoError fails the test if the current pod of the operator has logged an error.
 func operatorLoggedNoError(ctx context.Context, t *testing.T) {
 	t.Helper()
 	pod, err := onlyOperatorPod(ctx)

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// A cluster that the Makefile did not start is used as it is, with images in the registry
-// that its owner names.
+// The demo runs on a cluster that the Makefile did not start, with images in a registry of the user's choice.
 func TestBringYourOwnCluster(t *testing.T) {
 	ctx := fresh(t)
 	kubeconfig := filepath.Join(t.TempDir(), "theirs.kubeconfig")

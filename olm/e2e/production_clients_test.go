@@ -13,12 +13,12 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/clients"
 )
 
-// itemsPerClient are stored, spread over the slots, and read by each client library.
+// itemsPerClient is how many items each client library stores, spread over the pods, and reads.
 const itemsPerClient = 200
 
-// usable lets gomemcache and pymemcache use the cache as applications do: by the names of its slots, each key on the slot
+// usable lets gomemcache and pymemcache use the cache as applications do: by the DNS names of its pods, each key on the pod
 // that the library chooses, with TLS and a password.
-func (p *production) usable(access clients.Access, certificate *clients.Certificate) {
+func (p *production) usable(access clients.Access, certificate map[string]string) {
 	t := p.t
 	hosts := p.hosts()
 	inGo := access.Spread(hosts...)

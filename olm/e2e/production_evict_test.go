@@ -21,22 +21,22 @@ import (
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
-// A pod that is deleted comes back to its slot, with its names; the other slots are not touched.
+// A deleted pod comes back with the same name and DNS name. The other pods are not touched.
 func cameBack(t *testing.T) {
 	p := produce(t, "deleted", 2, "workload: StatefulSet")
-	slots := p.slots(clients.Access{})
+	servers := p.servers(clients.Access{})
 	const items, size = 1000, 100
-	p.storeAll(slots, items, size)
-	other := p.use(slots[:1])
+	p.storeAll(servers, items, size)
+	other := p.use(servers[:1])
 	before, hosts := p.pods(), p.hosts()
 
-	kubectl(t.Context(), t, "delete", "pod", p.slot(1), "-n", p.key.Namespace)
-	after := p.replaced(before[p.slot(1)])
+	kubectl(t.Context(), t, "delete", "pod", p.podName(1), "-n", p.key.Namespace)
+	after := p.replaced(before[p.podName(1)])
 	cache := p.ready(time.Minute)
-	if endpoint := cache.Status.Endpoints[1]; endpoint.Pod != p.slot(1) || endpoint.Host != hosts[1] || !endpoint.Ready {
+	if endpoint := cache.Status.Endpoints[1]; endpoint.Pod != p.podName(1) || endpoint.Host != hosts[1] || !endpoint.Ready {
 		t.Errorf("status.endpoints says %+v", endpoint)
 	}
-	// For some seconds, DNS may still know the address of before. Once it has the new one, the pod serves at once.
+	// DNS may return the old address for some seconds. Once it returns the new one, the pod serves.
 	must(t, walk.Within(t.Context(), 30*time.Second, hosts[1]+" to lead to the new pod", func(ctx context.Context) error {
 		ip, err := p.network.Lookup(ctx, hosts[1])
 		if err == nil && ip != after.Status.PodIP {
@@ -44,14 +44,14 @@ func cameBack(t *testing.T) {
 		}
 		return err
 	}))
-	must(t, slots[1].Store(items, size))
-	p.complete(slots, items, size)
-	delete(before, p.slot(1))
+	must(t, servers[1].Store(items, size))
+	p.complete(servers, items, size)
+	delete(before, p.podName(1))
 	p.same(before)
-	p.unnoticed("the other slot", other...)
+	p.unnoticed("the other pod", other...)
 }
 
-// replaced waits until another pod of the same name is ready, and returns it.
+// replaced waits until a new pod of the same name is ready, and returns it.
 func (p *production) replaced(before corev1.Pod) *corev1.Pod {
 	p.t.Helper()
 	var pod corev1.Pod
@@ -67,75 +67,75 @@ func (p *production) replaced(before corev1.Pod) *corev1.Pod {
 	return &pod
 }
 
-// Evictions, as of a machine that is drained, leave a cache of two one node that serves; a cache of one is no obstacle.
+// Evictions, such as those of a drain, leave a cache of two pods one that serves. A cache of one pod does not block them.
 func evicted(t *testing.T) {
 	onlyLocal(t)
 	single := produce(t, "single", 1, "workload: StatefulSet\ndisruption: {}")
 	p := produce(t, "evicted", 2, "workload: StatefulSet\ndisruption: {}")
-	slots := p.slots(clients.Access{})
+	servers := p.servers(clients.Access{})
 	const items, size = 1000, 100
-	p.storeAll(slots, items, size)
-	p.use(slots)
+	p.storeAll(servers, items, size)
+	p.use(servers)
 	before := p.pods()
 
 	drainUntilRefused(t, p)
 	gone, left := p.split(before)
 	if len(gone) != 1 || len(left) != 1 {
-		t.Fatalf("of two nodes, %d were evicted and %d were not", len(gone), len(left))
+		t.Fatalf("of two pods, %d were evicted and %d were not", len(gone), len(left))
 	}
 	second := before[left[0]]
 	if err := evict(t.Context(), second); !apierrors.IsTooManyRequests(err) {
-		t.Errorf("an eviction of the only node that is ready: %v", err)
+		t.Errorf("an eviction of the only pod that is ready: %v", err)
 	}
-	must(t, evict(t.Context(), single.pods()[single.slot(0)]))
+	must(t, evict(t.Context(), single.pods()[single.podName(0)]))
 	uncordon(t.Context(), t)
 	p.replaced(before[gone[0]])
 	p.ready(time.Minute)
 	single.ready(time.Minute)
 	number := int(second.Name[len(second.Name)-1] - '0')
-	if missing := p.missing(slots[number], items, size); missing > 0 {
+	if missing := p.missing(servers[number], items, size); missing > 0 {
 		t.Errorf("%s lost %d of %d items although it was not evicted", second.Name, missing, items)
 	}
-	if failed := slots[number].Outcome().Failed; len(failed) > 0 {
+	if failed := servers[number].Outcome().Failed; len(failed) > 0 {
 		t.Errorf("%d requests to %s failed although it was not evicted", len(failed), second.Name)
 	}
-	must(t, walk.Within(t.Context(), 30*time.Second, "the second node to be evicted once the first is back", func(ctx context.Context) error {
+	must(t, walk.Within(t.Context(), 30*time.Second, "the second pod to be evicted once the first is back", func(ctx context.Context) error {
 		return evict(ctx, second)
 	}))
 	p.replaced(second)
 	p.ready(time.Minute)
 }
 
-// drainUntilRefused drains the only machine of the pods of a cache, which cannot come to its end.
+// drainUntilRefused drains the only node of the cluster, and expects the drain to fail.
 func drainUntilRefused(t *testing.T, p *production) {
 	t.Helper()
 	t.Cleanup(func() { uncordon(context.Background(), t) })
 	start := time.Now()
-	_, err := suite.cluster.Kubectl(t.Context(), "drain", machine(t.Context(), t), "--pod-selector=app.kubernetes.io/instance="+p.key.Name,
+	_, err := suite.cluster.Kubectl(t.Context(), "drain", onlyNode(t.Context(), t), "--pod-selector=app.kubernetes.io/instance="+p.key.Name,
 		"--ignore-daemonsets", "--delete-emptydir-data", "--timeout=15s")
 	if err == nil {
-		t.Fatal("a machine was drained of all nodes of a cache at a time")
+		t.Fatal("a node was drained of all pods of a cache at the same time")
 	}
 	contains(t, err.Error(), "Cannot evict pod as it would violate the pod's disruption budget")
 	t.Logf("kubectl drain gave up after %s", time.Since(start).Round(time.Second))
 }
 
-// machine is the only one of the cluster.
-func machine(ctx context.Context, t *testing.T) string {
+// onlyNode returns the name of the cluster's only node.
+func onlyNode(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	names := strings.Fields(kubectl(ctx, t, "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
 	if len(names) != 1 {
-		t.Fatalf("the cluster has the machines %v, want one", names)
+		t.Fatalf("the cluster has the nodes %v, want one", names)
 	}
 	return names[0]
 }
 
 func uncordon(ctx context.Context, t *testing.T) {
 	t.Helper()
-	kubectl(ctx, t, "uncordon", machine(ctx, t))
+	kubectl(ctx, t, "uncordon", onlyNode(ctx, t))
 }
 
-// split tells which of the pods are gone or ending, and which are ready as before.
+// split returns which of the pods are gone, being deleted or not ready, and which are as before.
 func (p *production) split(before map[string]corev1.Pod) (gone, left []string) {
 	p.t.Helper()
 	now := p.pods()
@@ -149,9 +149,9 @@ func (p *production) split(before map[string]corev1.Pod) (gone, left []string) {
 	return gone, left
 }
 
-// evict asks for the eviction of exactly this pod.
+// evict requests the eviction of exactly this pod.
 func evict(ctx context.Context, pod corev1.Pod) error {
-	// The client by itself tries again what the API server refuses for now.
+	// The client repeats requests that the API server refuses for now.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	uid := pod.UID

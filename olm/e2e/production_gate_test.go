@@ -18,8 +18,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// Nodes that are replaced, because the user wants so, follow each other when the one before has filled up again; or after
-// the time that the user gives, if it does not.
+// When a change replaces pods, the next pod is replaced when the one before has filled up again, or after the timeout.
 func gated(t *testing.T) {
 	p := produce(t, "gated", 2, "workload: StatefulSet\nhitRatioGate:\n  recoveredPercent: 90\n  timeout: 10m")
 	fills := &atomic.Bool{}
@@ -27,39 +26,39 @@ func gated(t *testing.T) {
 	for _, host := range p.hosts() {
 		p.ask(&reader{host: host, client: clients.Access{Network: p.network}.Spread(host), fills: fills})
 	}
-	p.hits(0.9, p.slot(0), p.slot(1))
+	p.hits(0.9, p.podName(0), p.podName(1))
 
 	if t.Run("when the hit ratio has recovered", func(t *testing.T) { p.in(t).followsRecovery(fills) }) {
 		t.Run("when the time is up", func(t *testing.T) { p.in(t).followsTimeout(fills) })
 	}
 }
 
-// followsRecovery replaces the nodes, and lets the first one fill up only after it has been seen to be waited for.
+// followsRecovery replaces the pods, and lets the first one fill up after the operator was seen to wait for it.
 func (p *production) followsRecovery(fills *atomic.Bool) {
 	before := p.pods()
 	fills.Store(false)
 	p.patch(`{"threads":3}`)
-	first := p.replaced(before[p.slot(1)])
+	first := p.replaced(before[p.podName(1)])
 	p.says(30*time.Second, cachev1alpha1.ConditionProgressing, cachev1alpha1.ReasonNodesUpdating,
-		p.slot(0)+" is replaced when the hit ratio of "+p.slot(1)+" is 90 % of that of the pods not replaced yet")
-	p.stays(before[p.slot(0)], 5*time.Second)
+		p.podName(0)+" is replaced when the hit ratio of "+p.podName(1)+" is 90 % of that of the pods not replaced yet")
+	p.stays(before[p.podName(0)], 5*time.Second)
 	fills.Store(true)
 	filled := time.Now()
-	second := p.replaced(before[p.slot(0)])
+	second := p.replaced(before[p.podName(0)])
 	p.t.Logf("%s was created %s after %s was ready, and %s after it began to be filled",
 		second.Name, second.CreationTimestamp.Sub(readyAt(first)), first.Name, second.CreationTimestamp.Sub(filled).Round(time.Second))
 	p.ready(time.Minute)
 }
 
-// followsTimeout replaces the nodes, and never lets the first one fill up.
+// followsTimeout replaces the pods, and never lets the first one fill up.
 func (p *production) followsTimeout(fills *atomic.Bool) {
-	p.hits(0.9, p.slot(0), p.slot(1))
+	p.hits(0.9, p.podName(0), p.podName(1))
 	const timeout = 20 * time.Second
 	before := p.pods()
 	fills.Store(false)
 	p.patch(fmt.Sprintf(`{"threads":4,"hitRatioGate":{"timeout":"%s"}}`, timeout))
-	first := p.replaced(before[p.slot(1)])
-	second := p.replaced(before[p.slot(0)])
+	first := p.replaced(before[p.podName(1)])
+	second := p.replaced(before[p.podName(0)])
 	// Both times are in whole seconds.
 	waited := second.CreationTimestamp.Sub(readyAt(first))
 	p.t.Logf("%s was created %s after %s was ready", second.Name, waited, first.Name)
@@ -69,7 +68,7 @@ func (p *production) followsTimeout(fills *atomic.Bool) {
 	p.ready(time.Minute)
 }
 
-// hits waits until the agents of pods report a hit ratio of at least this.
+// hits waits until the agents of the pods report at least this hit ratio.
 func (p *production) hits(atLeast float64, names ...string) {
 	p.t.Helper()
 	for _, name := range names {
@@ -77,7 +76,7 @@ func (p *production) hits(atLeast float64, names ...string) {
 		must(p.t, walk.Within(p.t.Context(), 2*time.Minute, name+" to be filled", func(ctx context.Context) error {
 			now, err := stateOf(ctx, &pod)
 			if err == nil && (now.HitRatio == nil || *now.HitRatio < atLeast) {
-				err = fmt.Errorf("its agent tells of %d hits and %d misses", now.Hits, now.Misses)
+				err = fmt.Errorf("its agent reports %d hits and %d misses", now.Hits, now.Misses)
 			}
 			return err
 		}))
@@ -108,20 +107,20 @@ func readyAt(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// reader is an application that asks one node for items. Those that are missing it makes anew if it fills.
+// reader is an application that reads items from one pod. If it fills, it stores the missing ones.
 type reader struct {
 	host   string
 	client *memcache.Client
 	fills  *atomic.Bool
 }
 
-// Name implements load.Server.
+// Name implements clients.Server.
 func (r *reader) Name() string { return r.host }
 
-// Close implements load.Server.
+// Close implements clients.Server.
 func (r *reader) Close() error { return r.client.Close() }
 
-// Ask implements load.Server. An application that fills asks more often, so that what it finds soon outweighs what it missed.
+// Ask implements clients.Server. A reader that fills reads more items, so that its hits soon outweigh the earlier misses.
 func (r *reader) Ask(_ context.Context, done func(error)) {
 	const few, many = 5, 100
 	count := few

@@ -14,8 +14,8 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// A cache grows in a namespace whose quota has no room for the new node: it says so while the nodes that there are serve on,
-// and no more once the quota was raised.
+// A cache is scaled up in a namespace whose quota has no room for the new pod. A condition says so until the quota is raised,
+// and the existing pods keep serving.
 func refusedByQuota(t *testing.T) {
 	const cramped = "cramped"
 	namespace(t, cramped)
@@ -29,8 +29,8 @@ func refusedByQuota(t *testing.T) {
 	before := p.pods()
 	p.size = 2
 	p.patch(`{"size":2}`)
-	message := p.says(time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonNodesRefused, p.slot(1), "exceeded quota: few")
-	t.Logf("a quota that is used up: %s", message)
+	message := p.says(time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonNodesRefused, p.podName(1), "exceeded quota: few")
+	t.Logf("an exhausted quota: %s", message)
 
 	quota.Spec.Hard[corev1.ResourcePods] = resource.MustParse("2")
 	quota.ResourceVersion = "" // Its status has changed since.

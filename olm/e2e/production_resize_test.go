@@ -15,12 +15,12 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// Memory grows and shrinks while memcached runs and is used: nothing restarts, no request fails, and what memcached may take
-// stays below the limit of its container all the time.
+// The memory of a running cache is changed under load. Nothing restarts, no request fails, and memcached's own limit is
+// always below the limit of its container.
 func resizedLive(t *testing.T) {
 	p := produce(t, "resized", 2, "workload: StatefulSet\nresources:\n  limits:\n    memory: 128Mi")
-	slots := p.slots(clients.Access{})
-	loads := p.use(slots)
+	servers := p.servers(clients.Access{})
+	loads := p.use(servers)
 	before := p.pods()
 	small := p.cacheMemory("128Mi")
 
@@ -28,37 +28,37 @@ func resizedLive(t *testing.T) {
 	p.patch(`{"resources":{"limits":{"memory":"256Mi"}}}`)
 	p.ready(2 * time.Minute)
 	large := p.cacheMemory("256Mi")
-	t.Logf("128Mi → 256Mi: %s for 2 nodes", time.Since(start).Round(100*time.Millisecond))
+	t.Logf("128Mi → 256Mi: %s for 2 pods", time.Since(start).Round(100*time.Millisecond))
 	p.unnoticed("growing", loads...)
 
-	// So full that memory has to be given back, 100 KiB at a time.
+	// Fill the cache so that it must release memory, with items of 100 KiB.
 	const size = 100 << 10
 	stored := int(large) / size * 9 / 10
-	p.storeAll(slots, stored, size)
+	p.storeAll(servers, stored, size)
 	p.unnoticed("filling", loads...)
 
 	start = time.Now()
 	p.patch(`{"resources":{"limits":{"memory":"160Mi"}}}`)
 	p.ready(2 * time.Minute)
 	medium := p.cacheMemory("160Mi")
-	t.Logf("256Mi → 160Mi: %s for 2 nodes that were full", time.Since(start).Round(100*time.Millisecond))
+	t.Logf("256Mi → 160Mi: %s for 2 pods that were full", time.Since(start).Round(100*time.Millisecond))
 	p.unnoticed("shrinking", loads...)
 
 	p.same(before)
 	if small >= medium || medium >= large {
 		t.Errorf("memcached took %d bytes of 128Mi, %d of 160Mi, %d of 256Mi", small, medium, large)
 	}
-	for _, slot := range slots {
-		kept := stored - p.missing(slot, stored, size)
-		t.Logf("%s: %d of %d items of %d KiB are still there", slot.Name(), kept, stored, size>>10)
+	for _, server := range servers {
+		kept := stored - p.missing(server, stored, size)
+		t.Logf("%s: %d of %d items of %d KiB are still there", server.Name(), kept, stored, size>>10)
 		if int64(kept*size) < medium/2 {
-			t.Errorf("%s gave back more memory than it had to", slot.Name())
+			t.Errorf("%s released more memory than necessary", server.Name())
 		}
 	}
 }
 
-// cacheMemory is how much memory memcached may take for items in every pod, in bytes, once the limit of its container is the
-// one given.
+// cacheMemory waits until memcached in every pod has followed the given limit of its container, and returns how much memory
+// it may take for items, in bytes.
 func (p *production) cacheMemory(limit string) int64 {
 	p.t.Helper()
 	var most int64
@@ -83,7 +83,7 @@ func (p *production) cacheMemory(limit string) int64 {
 	return most
 }
 
-// maxBytes asks memcached how much memory items may take.
+// maxBytes returns how much memory memcached may take for items.
 func (p *production) maxBytes(ctx context.Context, pod corev1.Pod) (int64, error) {
 	conn, err := clients.Access{Network: p.network}.Open(ctx, pod.Status.PodIP)
 	if err != nil {

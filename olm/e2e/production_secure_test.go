@@ -18,40 +18,41 @@ import (
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/walk"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
-// A cache with TLS and users lets in who may use it, and nobody else; certificate and users are replaced while it is used.
+// A cache with TLS and users accepts only clients that may use it. Its certificate and users are replaced under load.
 func secured(t *testing.T) {
-	authority := newAuthority(t)
+	authority := agenttesting.NewAuthority(t)
 	first := certificateFor(t, authority, "secure", time.Hour)
-	writeSecret(t, "secure-tls", first.Secret())
+	writeSecret(t, "secure-tls", first)
 	writeSecret(t, "secure-users", userLines("app:first", "other:third"))
 	p := produce(t, "secure", 2, "workload: StatefulSet\ntls:\n  secretName: secure-tls\n  clientCertificates: Required\nauth:\n  secretName: secure-users")
 	access := clients.Access{Network: p.network, TLS: clientTLS(t, first), User: "app", Password: "first"}
 
-	t.Run("who may not is refused", func(t *testing.T) { p.in(t).refuses(access, first) })
+	t.Run("unauthorized clients are refused", func(t *testing.T) { p.in(t).refuses(access, first) })
 	t.Run("clients in Go and Python use it", func(t *testing.T) { p.in(t).usable(access, first) })
-	t.Run("the agent is let in", func(t *testing.T) { p.in(t).measured() })
-	t.Run("memcached need not read again what it has read", func(t *testing.T) { p.in(t).toldNothing() })
+	t.Run("the agent is accepted", func(t *testing.T) { p.in(t).measured() })
+	t.Run("nothing is reloaded at the start", func(t *testing.T) { p.in(t).toldNothing() })
 	t.Run("certificate and users are replaced", func(t *testing.T) { p.in(t).renewed(authority, access) })
 }
 
-// hungUp is how a client sees that the server has ended the connection; that nothing answers in time is something else.
+// hungUp matches the errors of a client whose connection the server closed. A timeout is another error.
 const hungUp = "EOF|connection reset by peer|broken pipe"
 
 // attempt is a way to use a cache.
 type attempt struct {
-	change func(*clients.Access) // What it does otherwise than who may.
-	says   string                // A regular expression for the refusal; empty if it has to work.
+	change func(*clients.Access) // How it differs from an authorized client.
+	says   string                // A regular expression for the refusal. Empty if it must work.
 }
 
 // refuses tries every way that must not work.
-func (p *production) refuses(good clients.Access, first *clients.Certificate) {
+func (p *production) refuses(good clients.Access, first map[string]string) {
 	p.t.Helper()
-	other := certificateFor(p.t, newAuthority(p.t), p.key.Name, time.Hour)
+	other := certificateFor(p.t, agenttesting.NewAuthority(p.t), p.key.Name, time.Hour)
 	p.attempts(good, first, map[string]attempt{
 		"plain text": {func(a *clients.Access) { a.TLS = nil }, hungUp},
-		// memcached says so and hangs up: a client that is just writing hears of the latter alone.
+		// memcached sends an alert and closes the connection. A client that is writing may see only the latter.
 		"no client certificate":       {func(a *clients.Access) { a.TLS.Certificates = nil }, "certificate required|" + hungUp},
 		"a certificate of another CA": {showing(clientTLS(p.t, other)), "unknown certificate authority|" + hungUp},
 		"a wrong password":            {func(a *clients.Access) { a.Password = "second" }, "authentication failure"},
@@ -60,13 +61,13 @@ func (p *production) refuses(good clients.Access, first *clients.Certificate) {
 	})
 }
 
-// showing is for who shows the client certificate of another configuration.
+// showing makes a client show the certificate of another configuration.
 func showing(config *tls.Config) func(*clients.Access) {
 	return func(a *clients.Access) { a.TLS.Certificates = config.Certificates }
 }
 
-// attempts tries ways to use the cache, at each node, each after the one that must work.
-func (p *production) attempts(good clients.Access, certificate *clients.Certificate, attempts map[string]attempt) {
+// attempts tries ways to use each pod of the cache, each after an authorized one.
+func (p *production) attempts(good clients.Access, certificate map[string]string, attempts map[string]attempt) {
 	t := p.t
 	t.Helper()
 	for name, attempt := range attempts {
@@ -74,7 +75,7 @@ func (p *production) attempts(good clients.Access, certificate *clients.Certific
 			access := good
 			access.TLS = clientTLS(t, certificate)
 			if err := storeOne(t.Context(), access, host); err != nil {
-				t.Errorf("%s refuses who may: %v", host, err)
+				t.Errorf("%s refuses an authorized client: %v", host, err)
 			}
 			attempt.change(&access)
 			err := storeOne(t.Context(), access, host)
@@ -88,19 +89,19 @@ func (p *production) attempts(good clients.Access, certificate *clients.Certific
 	}
 }
 
-// Where clients need not show a certificate, one that they show is looked at; and the CA is replaced while the cache is used.
+// Client certificates are optional, but one that is shown must be valid. The CA is replaced under load.
 func optionallyCertified(t *testing.T) {
-	first := certificateFor(t, newAuthority(t), "optional", time.Hour)
-	writeSecret(t, "optional-tls", first.Secret())
+	first := certificateFor(t, agenttesting.NewAuthority(t), "optional", time.Hour)
+	writeSecret(t, "optional-tls", first)
 	p := produce(t, "optional", 1, "workload: StatefulSet\ntls:\n  secretName: optional-tls\n  clientCertificates: Optional")
 	access := clients.Access{Network: p.network, TLS: clientTLS(t, first)}
-	second := certificateFor(t, newAuthority(t), "optional", 2*time.Hour)
+	second := certificateFor(t, agenttesting.NewAuthority(t), "optional", 2*time.Hour)
 	attempts := map[string]attempt{
 		"plain text":                  {func(a *clients.Access) { a.TLS = nil }, hungUp},
 		"no client certificate":       {func(a *clients.Access) { a.TLS.Certificates = nil }, ""},
 		"a certificate of another CA": {showing(clientTLS(t, second)), "unknown certificate authority|" + hungUp},
 	}
-	t.Run("who shows no certificate is let in, who shows a wrong one is not", func(t *testing.T) { p.in(t).attempts(access, first, attempts) })
+	t.Run("no certificate is accepted, a wrong one is refused", func(t *testing.T) { p.in(t).attempts(access, first, attempts) })
 	t.Run("the CA is replaced", func(t *testing.T) {
 		p := p.in(t)
 		before := p.pods()
@@ -108,7 +109,7 @@ func optionallyCertified(t *testing.T) {
 		must(t, err)
 		open := p.ask(conn)
 		reloads := p.reloads()
-		writeSecret(t, "optional-tls", second.Secret())
+		writeSecret(t, "optional-tls", second)
 		p.awaitReloads(reloads)
 		access.TLS = clientTLS(t, second)
 		if err := storeOne(t.Context(), access, p.hosts()[0]); err != nil {
@@ -117,7 +118,7 @@ func optionallyCertified(t *testing.T) {
 		p.unnoticed("a connection from before", open)
 		p.same(before)
 		p.measured()
-		delete(attempts, "a certificate of another CA") // memcached goes on trusting the CA before.
+		delete(attempts, "a certificate of another CA") // memcached still trusts the previous CA.
 		p.attempts(access, second, attempts)
 	})
 }
@@ -133,7 +134,7 @@ func storeOne(ctx context.Context, access clients.Access, host string) error {
 	return errors.Join(failed, conn.Close())
 }
 
-// measured fails the test unless the agent of every node is let in by memcached and counts.
+// measured fails the test unless memcached accepts the agent of every pod, which then serves metrics.
 func (p *production) measured() {
 	p.t.Helper()
 	for name, pod := range p.pods() {
@@ -147,10 +148,10 @@ func (p *production) measured() {
 	}
 }
 
-// reloadsCounted finds how often memcached was made to take over something, and what.
+// reloadsCounted finds what memcached reloaded, and how often.
 var reloadsCounted = regexp.MustCompile(`(?m)^memcached_agent_reloads_total\{outcome="success",what="(\w+)"\} (\d+)$`)
 
-// reloads are what the agents of all nodes have counted, by the name of the node and what was reloaded.
+// reloads returns the agents' counts of reloads, by the name of the pod and what was reloaded.
 func (p *production) reloads() map[string]int {
 	p.t.Helper()
 	counts := map[string]int{}
@@ -169,8 +170,8 @@ func (p *production) reloads() map[string]int {
 	return counts
 }
 
-// awaitReloads waits until all that is reloaded was so once more on every node. Who connects before that, with a client
-// certificate, may make memcached crash: see olm/runbooks/MemcachedReloadFailing.md.
+// awaitReloads waits until every count of reloads has grown. A client that connects with a certificate before that may make
+// memcached crash: see olm/runbooks/MemcachedReloadFailing.md.
 func (p *production) awaitReloads(before map[string]int) {
 	p.t.Helper()
 	must(p.t, walk.Within(p.t.Context(), takeover, "what was changed to be reloaded", func(context.Context) error {
@@ -187,7 +188,7 @@ func (p *production) awaitReloads(before map[string]int) {
 	}))
 }
 
-// toldNothing fails the test unless agents that started after memcached found that it has read all by itself.
+// toldNothing fails the test if an agent reloaded files that memcached had read at its start.
 func (p *production) toldNothing() {
 	p.t.Helper()
 	for what, count := range p.reloads() {
@@ -213,12 +214,12 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(body), errors.Join(err, response.Body.Close())
 }
 
-// takeover is how long a Secret may take to be what memcached uses. The kubelet looks at the Secrets of a pod once a minute
-// and up to half a minute later, and the agent looks at what the kubelet has written.
+// takeover is how long memcached may take to use a changed Secret. The kubelet checks the Secrets of a pod once a minute,
+// with up to half a minute of delay, and then the agent finds the new files.
 const takeover = 2 * time.Minute
 
 // renewed replaces certificate and password while connections are open.
-func (p *production) renewed(authority *clients.Authority, access clients.Access) {
+func (p *production) renewed(authority *agenttesting.Authority, access clients.Access) {
 	t := p.t
 	before := p.pods()
 	var open []*clients.Load
@@ -229,14 +230,14 @@ func (p *production) renewed(authority *clients.Authority, access clients.Access
 	}
 	second := certificateFor(t, authority, p.key.Name, 2*time.Hour)
 	reloads, start, old := p.reloads(), time.Now(), access
-	writeSecret(t, "secure-tls", second.Secret())
+	writeSecret(t, "secure-tls", second)
 	writeSecret(t, "secure-users", userLines("app:second", "other:third"))
 	p.awaitReloads(reloads)
-	t.Logf("the new certificate and the new password are taken over after %s", time.Since(start).Round(time.Second))
+	t.Logf("the new certificate and the new password are in use after %s", time.Since(start).Round(time.Second))
 
 	access.Password = "second"
 	for _, host := range p.hosts() {
-		if served, err := servedBy(t.Context(), access, host); err != nil || served != leafOf(t, second).SerialNumber.String() {
+		if served, err := servedBy(t.Context(), access, host); err != nil || served != readCertificates(t, second).Leaf().SerialNumber.String() {
 			t.Errorf("%s shows the certificate with the serial number %s, %v", host, served, err)
 		}
 		if err := storeOne(t.Context(), access, host); err != nil {
@@ -253,7 +254,7 @@ func (p *production) renewed(authority *clients.Authority, access clients.Access
 	p.usable(access, second)
 }
 
-// servedBy is the serial number of the certificate that memcached shows.
+// servedBy returns the serial number of the certificate that memcached shows.
 func servedBy(ctx context.Context, access clients.Access, host string) (string, error) {
 	access.User = ""
 	conn, err := access.Open(ctx, host)

@@ -24,7 +24,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// production is a cache of a walk, whose pods are spoken to by their DNS names, as other pods do.
+// production is a cache whose pods are reached by their DNS names, as other pods do it.
 type production struct {
 	t       *testing.T
 	key     types.NamespacedName
@@ -32,13 +32,13 @@ type production struct {
 	network *clients.Network
 }
 
-// produce makes a cache from a spec in YAML, and waits until it is ready.
+// produce creates a cache from a spec in YAML, and waits until it is ready.
 func produce(t *testing.T, name string, size int32, spec string) *production {
 	t.Helper()
 	return produceAs(t, inDefault(name), size, spec)
 }
 
-// produceAs does so in any namespace.
+// produceAs is produce in any namespace.
 func produceAs(t *testing.T, key types.NamespacedName, size int32, spec string) *production {
 	t.Helper()
 	p := &production{t: t, key: key, size: size}
@@ -55,14 +55,14 @@ func produceAs(t *testing.T, key types.NamespacedName, size int32, spec string) 
 	return p
 }
 
-// in is the cache in a part of its walk.
+// in returns the cache for use in a subtest.
 func (p *production) in(t *testing.T) *production {
 	part := *p
 	part.t = t
 	return &part
 }
 
-// ready waits until the cache is as its spec asks.
+// ready waits until the cache is ready for its current spec.
 func (p *production) ready(d time.Duration) *cachev1alpha1.Memcached {
 	p.t.Helper()
 	cache, err := suite.cluster.WaitReady(p.t.Context(), p.key, p.size, d)
@@ -70,13 +70,13 @@ func (p *production) ready(d time.Duration) *cachev1alpha1.Memcached {
 	return cache
 }
 
-// patch changes the spec, as JSON.
+// patch merges JSON into the spec.
 func (p *production) patch(spec string) {
 	p.t.Helper()
 	kubectl(p.t.Context(), p.t, "patch", "memcached", p.key.Name, "-n", p.key.Namespace, "--type=merge", "-p", `{"spec":`+spec+`}`)
 }
 
-// says waits until a condition of the cache is True for its newest spec, with this reason and these parts in its message.
+// says waits until a condition of the cache is True for its current spec, with this reason and these parts of its message.
 func (p *production) says(d time.Duration, condition, reason string, parts ...string) string {
 	p.t.Helper()
 	message := ""
@@ -100,7 +100,7 @@ func (p *production) says(d time.Duration, condition, reason string, parts ...st
 	return message
 }
 
-// pods are those of the cache that are not ending, by name.
+// pods returns the cache's pods that are not being deleted, by name.
 func (p *production) pods() map[string]corev1.Pod {
 	p.t.Helper()
 	pods := map[string]corev1.Pod{}
@@ -110,10 +110,10 @@ func (p *production) pods() map[string]corev1.Pod {
 	return pods
 }
 
-// slot is the name of a slot's pod.
-func (p *production) slot(number int) string { return fmt.Sprintf("%s-%d", p.key.Name, number) }
+// podName returns the name of the pod with an ordinal.
+func (p *production) podName(ordinal int) string { return fmt.Sprintf("%s-%d", p.key.Name, ordinal) }
 
-// same fails the test unless pods are the ones of before, and nothing in them was restarted but what is allowed.
+// same fails the test unless the pods are the same, the named containers were restarted once and no other was restarted.
 func (p *production) same(before map[string]corev1.Pod, restarted ...string) {
 	p.t.Helper()
 	after := p.pods()
@@ -135,7 +135,7 @@ func (p *production) same(before map[string]corev1.Pod, restarted ...string) {
 	}
 }
 
-// hosts are the names of the slots, as status.endpoints has them, in order.
+// hosts returns the DNS names of the pods from status.endpoints, by ordinal.
 func (p *production) hosts() []string {
 	p.t.Helper()
 	var cache cachev1alpha1.Memcached
@@ -150,58 +150,58 @@ func (p *production) hosts() []string {
 	return hosts
 }
 
-// slots are what uses the slots, in order.
-func (p *production) slots(access clients.Access) []*clients.Memcached {
+// servers returns a client of each pod, by ordinal.
+func (p *production) servers(access clients.Access) []*clients.Memcached {
 	p.t.Helper()
 	access.Network = p.network
-	var slots []*clients.Memcached
+	var servers []*clients.Memcached
 	for _, host := range p.hosts() {
-		slots = append(slots, clients.NewMemcached(host, host, access))
+		servers = append(servers, clients.NewMemcached(host, host, access))
 	}
-	return slots
+	return servers
 }
 
-// storeAll stores items in all slots, at a time.
-func (p *production) storeAll(slots []*clients.Memcached, n, size int) {
+// storeAll stores items in all servers at the same time.
+func (p *production) storeAll(servers []*clients.Memcached, n, size int) {
 	p.t.Helper()
-	failed := make([]error, len(slots))
+	failed := make([]error, len(servers))
 	var group sync.WaitGroup
-	for i, slot := range slots {
-		group.Go(func() { failed[i] = slot.Store(n, size) })
+	for i, server := range servers {
+		group.Go(func() { failed[i] = server.Store(n, size) })
 	}
 	group.Wait()
 	must(p.t, errors.Join(failed...))
 }
 
-// missing is how many of the items of a slot are not there.
-func (p *production) missing(slot *clients.Memcached, n, size int) int {
+// missing returns how many items of a server are lost.
+func (p *production) missing(server *clients.Memcached, n, size int) int {
 	p.t.Helper()
-	missing, err := slot.Missing(n, size)
+	missing, err := server.Missing(n, size)
 	must(p.t, err)
 	return missing
 }
 
-// complete fails the test unless all slots have all items.
-func (p *production) complete(slots []*clients.Memcached, n, size int) {
+// complete fails the test unless all servers have all items.
+func (p *production) complete(servers []*clients.Memcached, n, size int) {
 	p.t.Helper()
-	for _, slot := range slots {
-		if missing := p.missing(slot, n, size); missing > 0 {
-			p.t.Errorf("%s has lost %d of %d items", slot.Name(), missing, n)
+	for _, server := range servers {
+		if missing := p.missing(server, n, size); missing > 0 {
+			p.t.Errorf("%s has lost %d of %d items", server.Name(), missing, n)
 		}
 	}
 }
 
-// use begins to use slots, each apart from the others, until the test ends.
-func (p *production) use(slots []*clients.Memcached) []*clients.Load {
+// use starts a load on each of the servers until the test ends.
+func (p *production) use(servers []*clients.Memcached) []*clients.Load {
 	p.t.Helper()
 	var loads []*clients.Load
-	for _, slot := range slots {
-		loads = append(loads, p.ask(slot))
+	for _, server := range servers {
+		loads = append(loads, p.ask(server))
 	}
 	return loads
 }
 
-// ask begins to ask a server, until the test ends.
+// ask starts a load on a server until the test ends.
 func (p *production) ask(server clients.Server) *clients.Load {
 	l := clients.StartLoad([]clients.Server{server})
 	p.t.Cleanup(func() {
@@ -212,7 +212,7 @@ func (p *production) ask(server clients.Server) *clients.Load {
 	return l
 }
 
-// unnoticed fails the test if a request has failed since the last time, and returns how many there were.
+// unnoticed fails the test if a request of the loads has failed since the last call.
 func (p *production) unnoticed(what string, loads ...*clients.Load) {
 	p.t.Helper()
 	for _, l := range loads {

@@ -23,19 +23,19 @@ import (
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
-// What each slot holds when it is upgraded.
+// What each server holds when it is upgraded.
 const (
 	warmItems    = 20_000
 	warmItemSize = 512
 )
 
-// A new version of memcached is taken over slot by slot, in the same pods, while all slots are written and read all the
-// time. No item is lost, and requests fail only to the slot that restarts.
+// Pods get a new version of memcached in place, one by one, under load on all of them. No item is lost, and requests fail
+// only to the pod that restarts.
 func upgradedWarm(t *testing.T) {
 	p := produce(t, "warm", 3, "workload: StatefulSet\nwarmRestart: true\nversion: 1.6.18")
-	slots := p.slots(clients.Access{})
-	p.storeAll(slots, warmItems, warmItemSize)
-	p.use(slots)
+	servers := p.servers(clients.Access{})
+	p.storeAll(servers, warmItems, warmItemSize)
+	p.use(servers)
 	before := p.pods()
 	seen := p.watch(before)
 	ready, err := observe.WatchPods(t.Context(), suite.cluster.Client, ofCache(p.key)...)
@@ -43,7 +43,7 @@ func upgradedWarm(t *testing.T) {
 
 	start := time.Now()
 	p.patch(`{"image":"docker.io/library/memcached:1.6.38","version":"1.6.38"}`)
-	must(t, walk.Within(t.Context(), 4*time.Minute, "every slot to run the new version", func(context.Context) error {
+	must(t, walk.Within(t.Context(), 4*time.Minute, "every pod to run the new version", func(context.Context) error {
 		return seen.upgraded("1.6.38")
 	}))
 	must(t, seen.ended())
@@ -53,27 +53,27 @@ func upgradedWarm(t *testing.T) {
 	p.same(before, "memcached")
 	always, err := ready.Stop()
 	must(t, err)
-	if always.Least < len(slots)-1 {
-		t.Errorf("only %d of %d pods were ready at a time", always.Least, len(slots))
+	if always.Least < len(servers)-1 {
+		t.Errorf("only %d of %d pods were ready at a time", always.Least, len(servers))
 	}
 	var table strings.Builder
-	fmt.Fprintf(&table, "\n| slot | items kept | seconds until ready again | requests failed | for seconds |\n|---|---|---|---|---|\n")
-	for i, slot := range slots {
-		name := p.slot(i)
-		kept := warmItems - p.missing(slot, warmItems, warmItemSize)
+	fmt.Fprintf(&table, "\n| pod | items kept | seconds until ready again | requests failed | for seconds |\n|---|---|---|---|---|\n")
+	for i, server := range servers {
+		name := p.podName(i)
+		kept := warmItems - p.missing(server, warmItems, warmItemSize)
 		if kept != warmItems {
 			t.Errorf("%s kept %d of %d items", name, kept, warmItems)
 		}
-		outcome := slot.Outcome()
+		outcome := server.Outcome()
 		seen.only(t, name, outcome.Failed)
 		fmt.Fprintf(&table, "| %s | %d of %d | %.1f | %d | %.1f |\n", name, kept, warmItems, seen.restart(name).Seconds(), len(outcome.Failed), outcome.Missed().Seconds())
-		p.runs(cache.Status.Endpoints[i], slot.Name(), "1.6.38")
+		p.runs(cache.Status.Endpoints[i], server.Name(), "1.6.38")
 	}
 	t.Logf("1.6.18 → 1.6.38, %s for all:%s", took.Round(100*time.Millisecond), table.String())
 	p.told(before)
 }
 
-// runs fails the test unless status and memcached say that this version runs, with the items of before.
+// runs fails the test unless status and memcached report this version, and status reports that the items were kept.
 func (p *production) runs(endpoint cachev1alpha1.MemcachedEndpoint, host, version string) {
 	p.t.Helper()
 	if endpoint.Host != host || endpoint.Items != cachev1alpha1.ItemsWarm || endpoint.Version != version || !endpoint.Ready {
@@ -89,7 +89,7 @@ func (p *production) runs(endpoint cachev1alpha1.MemcachedEndpoint, host, versio
 	must(p.t, conn.Close())
 }
 
-// told fails the test unless an event tells of each pod.
+// told fails the test unless there are events about each pod.
 func (p *production) told(pods map[string]corev1.Pod) {
 	p.t.Helper()
 	events := kubectl(p.t.Context(), p.t, "get", "events", "-n", p.key.Namespace,
@@ -99,21 +99,21 @@ func (p *production) told(pods map[string]corev1.Pod) {
 	}
 }
 
-// timeline is what was seen of the pods of a cache, in the order in which it was.
+// timeline records the states of a cache's pods in order.
 type timeline struct {
 	mutex sync.Mutex
 	seen  []look
-	err   error // Why nothing more is seen.
+	err   error // Why the watch has ended.
 }
 
-// look is one pod as it was at a time.
+// look is the state of a pod at a time.
 type look struct {
 	at   time.Time
 	pod  *corev1.Pod
 	gone bool
 }
 
-// watch sees all that becomes of the pods from now on, until the test ends.
+// watch records the states of the pods from now until the end of the test.
 func (p *production) watch(now map[string]corev1.Pod) *timeline {
 	p.t.Helper()
 	line, ctx := &timeline{}, p.t.Context()
@@ -146,7 +146,7 @@ func (l *timeline) take(event watch.Event) {
 	}
 }
 
-// end notes why nothing more is seen. The first reason counts.
+// end records why the watch has ended. The first reason counts.
 func (l *timeline) end(err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -155,22 +155,22 @@ func (l *timeline) end(err error) {
 	}
 }
 
-// ended says why the pods are not watched any more, if so: what was seen lacks something then.
+// ended returns why the watch has ended, nil if it has not. States are missing then.
 func (l *timeline) ended() error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.err
 }
 
-// looks is what was seen until now.
+// looks returns the states so far.
 func (l *timeline) looks() []look {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return slices.Clone(l.seen)
 }
 
-// upgraded returns nil once every pod has an image of that tag, and is ready after a restart; or once one of them is gone,
-// which must not be, or none is watched any more.
+// upgraded returns nil once every pod has an image of that tag and is ready after a restart. It also returns nil once a pod
+// is gone, which fails the test later, or the watch has ended.
 func (l *timeline) upgraded(tag string) error {
 	if l.ended() != nil {
 		return nil
@@ -202,8 +202,8 @@ func imageOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// window is when a pod got its new image, and when it was ready again after that. A busy kubelet may report a restart only when
-// it is over; then the count of restarts tells of it.
+// window returns when a pod got its new image, and when it was ready again after that. A busy kubelet may report a restart
+// only when it is over. Then the number of restarts shows it.
 func (l *timeline) window(name string) (patched, ready time.Time) {
 	image, restarts, down := "", int32(0), false
 	for _, look := range l.looks() {
@@ -227,16 +227,16 @@ func (l *timeline) window(name string) (patched, ready time.Time) {
 	return patched, ready
 }
 
-// restart is how long a pod took from its new image to being ready again.
+// restart returns the time from a pod's new image until it was ready again.
 func (l *timeline) restart(name string) time.Duration {
 	patched, ready := l.window(name)
 	return ready.Sub(patched)
 }
 
-// only fails the test if requests to a pod have failed at another time than while it restarted.
+// only fails the test if requests to a pod failed while it did not restart.
 func (l *timeline) only(t *testing.T, name string, failed []time.Time) {
 	t.Helper()
-	// What is watched is seen a moment later than it is.
+	// Events arrive a moment after the change.
 	const moment = time.Second
 	patched, ready := l.window(name)
 	if patched.IsZero() || ready.IsZero() {

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// What each slot holds while the input is wrong.
+// What each server holds while the input is wrong.
 const (
 	wrongItems    = 2000
 	wrongItemSize = 100
 )
 
-// refusals are wrong inputs for a running cache, each with what puts the field right again. A condition has to say what is
-// wrong, and how to mend it.
+// refusals are wrong inputs for a running cache, each with a patch that corrects the field. A condition must say what is
+// wrong and how to correct it.
 var refusals = []struct {
 	what, wrong, right string
 	reason             string
@@ -51,60 +52,60 @@ var refusals = []struct {
 
 // refusedInput gives a running cache one wrong input after another.
 func refusedInput(t *testing.T) {
-	authority := newAuthority(t)
+	authority := agenttesting.NewAuthority(t)
 	certificate := certificateFor(t, authority, "wrong", time.Hour)
-	writeSecret(t, "wrong-tls", certificate.Secret())
-	writeSecret(t, "wrong-expired", certificateFor(t, authority, "wrong", -time.Minute).Secret())
+	writeSecret(t, "wrong-tls", certificate)
+	writeSecret(t, "wrong-expired", certificateFor(t, authority, "wrong", -time.Minute))
 	writeSecret(t, "wrong-users", userLines("app:first"))
 	writeSecret(t, "wrong-nine", userLines("a:1", "b:2", "c:3", "d:4", "e:5", "f:6", "g:7", "h:8", "app:first"))
 	p := produce(t, "wrong", 2, "workload: StatefulSet\ntls:\n  secretName: wrong-tls\nauth:\n  secretName: wrong-users")
-	slots := p.slots(clients.Access{TLS: clientTLS(t, certificate), User: "app", Password: "first"})
-	p.storeAll(slots, wrongItems, wrongItemSize)
-	loads := p.use(slots)
+	servers := p.servers(clients.Access{TLS: clientTLS(t, certificate), User: "app", Password: "first"})
+	p.storeAll(servers, wrongItems, wrongItemSize)
+	loads := p.use(servers)
 	before := p.pods()
 
 	for _, refusal := range refusals {
 		p.patch(refusal.wrong)
 		message := p.says(30*time.Second, cachev1alpha1.ConditionDegraded, refusal.reason, refusal.says...)
 		t.Logf("%s: %s: %s", refusal.what, refusal.reason, message)
-		p.complete(slots, wrongItems, wrongItemSize)
+		p.complete(servers, wrongItems, wrongItemSize)
 		p.patch(refusal.right)
 		p.ready(30 * time.Second)
 		p.same(before)
 		p.unnoticed(refusal.what, loads...)
 	}
 	for _, l := range loads[1:] {
-		must(t, l.Stop()) // The update stops at this node.
+		must(t, l.Stop()) // The update stops at this pod.
 	}
-	p.stopsAtOne(slots, loads[0])
+	p.stopsAtOne(servers, loads[0])
 }
 
-// stopsAtOne gives the cache an image that cannot be pulled: the update stops at its first node, and is mended by going back.
-func (p *production) stopsAtOne(slots []*clients.Memcached, served *clients.Load) {
+// stopsAtOne sets an image that cannot be pulled. The update stops at its first pod, until the image is corrected.
+func (p *production) stopsAtOne(servers []*clients.Memcached, served *clients.Load) {
 	p.t.Helper()
 	before := p.pods()
 	p.patch(`{"image":"docker.io/library/memcached:no-such-tag"}`)
-	message := p.says(2*time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonUpdateStuck, p.slot(1), "no-such-tag", "cannot be pulled")
+	message := p.says(2*time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonUpdateStuck, p.podName(1), "no-such-tag", "cannot be pulled")
 	p.t.Logf("an image that cannot be pulled: %s", message)
 	p.patch(`{"image":null}`)
-	p.replaced(before[p.slot(1)])
+	p.replaced(before[p.podName(1)])
 	p.ready(time.Minute)
-	if missing := p.missing(slots[0], wrongItems, wrongItemSize); missing > 0 {
-		p.t.Errorf("%s lost %d of %d items to an update that did not reach it", slots[0].Name(), missing, wrongItems)
+	if missing := p.missing(servers[0], wrongItems, wrongItemSize); missing > 0 {
+		p.t.Errorf("%s lost %d of %d items to an update that did not reach it", servers[0].Name(), missing, wrongItems)
 	}
-	delete(before, p.slot(1))
+	delete(before, p.podName(1))
 	p.same(before)
-	p.unnoticed("an image that cannot be pulled, the other node", served)
+	p.unnoticed("an image that cannot be pulled, the other pod", served)
 }
 
-// spoiltSecret writes nine users into the very Secret that a cache has, about which nothing is wrong otherwise: they are not
-// taken over, and a condition says so before long.
+// spoiltSecret writes nine users into the Secret of a running cache. memcached keeps its users, and a condition reports the
+// problem soon.
 func spoiltSecret(t *testing.T) {
 	writeSecret(t, "spoilt-users", userLines("app:first"))
 	p := produce(t, "spoilt", 1, "workload: StatefulSet\nauth:\n  secretName: spoilt-users")
-	slots := p.slots(clients.Access{User: "app", Password: "first"})
-	p.storeAll(slots, wrongItems, wrongItemSize)
-	loads := p.use(slots)
+	servers := p.servers(clients.Access{User: "app", Password: "first"})
+	p.storeAll(servers, wrongItems, wrongItemSize)
+	loads := p.use(servers)
 	before := p.pods()
 
 	start := time.Now()
@@ -113,7 +114,7 @@ func spoiltSecret(t *testing.T) {
 	t.Logf("nine users in the Secret of a cache, after %s: %s", time.Since(start).Round(time.Second), message)
 	writeSecret(t, "spoilt-users", userLines("app:first"))
 	p.ready(time.Minute)
-	p.complete(slots, wrongItems, wrongItemSize)
+	p.complete(servers, wrongItems, wrongItemSize)
 	p.same(before)
 	p.unnoticed("nine users in the Secret of a cache", loads...)
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// olmVersion is the OLM that the walks install, as its releases name it.
+// olmVersion is the release of OLM that the tests install.
 const olmVersion = "0.46.0"
 
-// T9, T10: operator-sdk brings OLM and the bundle, and takes both away.
+// T9, T10: operator-sdk installs OLM and the bundle, and removes both.
 func TestRunBundle(t *testing.T) {
 	ctx := fresh(t)
 	reinstallOLM(ctx, t)
-	const bundles = "walk-run-bundle"
+	const bundles = "e2e-run-bundle"
 	namespace(t, bundles, forRunBundle)
 
 	out := run(ctx, t, suite.sdk, "run", "bundle", suite.bundle, "--namespace", bundles, "--index-image", suite.opm, "--timeout", "5m")
@@ -37,7 +37,7 @@ func TestRunBundle(t *testing.T) {
 	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
 
-	// cleanup deletes the CRD, so the caches have to be gone before, as olm/README.md says.
+	// cleanup deletes the CRD, so the caches must be deleted before, as olm/README.md says.
 	kubectl(ctx, t, "delete", "memcacheds", "--all", "-n", "default", "--cascade=foreground", "--timeout=60s")
 	run(ctx, t, suite.sdk, "cleanup", walk.Package, "--namespace", bundles, "--delete-all", "--timeout", "2m")
 	must(t, walk.Within(ctx, time.Minute, "the operator to be gone", func(ctx context.Context) error {
@@ -49,8 +49,8 @@ func TestRunBundle(t *testing.T) {
 	}))
 }
 
-// reinstallOLM takes OLM away and brings it back with operator-sdk, as a newcomer does. A
-// cluster of somebody's keeps the OLM it has: other operators live by it.
+// reinstallOLM uninstalls OLM and installs it again with operator-sdk, as a new user does. Only on the local cluster:
+// elsewhere, other operators depend on OLM.
 func reinstallOLM(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if !suite.local {
@@ -67,11 +67,11 @@ func reinstallOLM(ctx context.Context, t *testing.T) {
 	contains(t, sdk("olm", "install", "--version", olmVersion, "--timeout", "5m"), "Successfully installed OLM")
 }
 
-// forRunBundle is a label of namespaces for run bundle, whose registry pod is not restricted.
+// forRunBundle is the label of namespaces for run bundle, whose registry pod does not meet the restricted standard.
 const forRunBundle = "pod-security.kubernetes.io/enforce=baseline"
 
-// T12: operator-sdk brings a release and upgrades it. Its catalog is one of its own making:
-// what our channels offer is for TestEveryUpgradeGoesUnnoticed.
+// T12: operator-sdk installs a release and upgrades it, with a catalog of its own. TestEveryUpgradeGoesUnnoticed tests our
+// channels.
 func TestRunBundleUpgrade(t *testing.T) {
 	from, to := upgradeToTest(t)
 	ctx := fresh(t)
@@ -94,10 +94,10 @@ func TestRunBundleUpgrade(t *testing.T) {
 	u.untouched("run bundle-upgrade")
 }
 
-// T13: every scorecard test passes, our own walk on the running operator included.
+// T13: every scorecard test passes, including our own on the running operator.
 func scorecard(t *testing.T) {
 	ctx := t.Context()
-	const scored = "walk-scorecard"
+	const scored = "e2e-scorecard"
 	namespace(t, scored)
 	kubectl(ctx, t, "apply", "-n", scored, "-f", "../scorecard/rbac.yaml")
 

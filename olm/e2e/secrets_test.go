@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"strings"
 	"testing"
 	"time"
@@ -15,58 +14,49 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/olm/e2e/clients"
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
-func newAuthority(t *testing.T) *clients.Authority {
-	t.Helper()
-	authority, err := clients.NewAuthority()
-	must(t, err)
-	return authority
-}
-
-// certificateFor is a certificate for the nodes of a cache, by all their names. It is good for the time given, which may be
-// negative.
-func certificateFor(t *testing.T, authority *clients.Authority, cache string, d time.Duration) *clients.Certificate {
+// certificateFor issues a certificate for the pods of a cache, by all their names, as the files of a Secret. It expires after
+// the given time, or has expired if that is negative.
+func certificateFor(t *testing.T, authority *agenttesting.Authority, cache string, d time.Duration) map[string]string {
 	t.Helper()
 	host := cache + "-nodes.default.svc"
-	certificate, err := authority.Issue(time.Now().Add(d), host, "*."+host)
-	must(t, err)
-	return certificate
+	return authority.Issue(t, time.Now().Add(d), host, "*."+host)
 }
 
-func clientTLS(t *testing.T, certificate *clients.Certificate) *tls.Config {
+// readCertificates reads the files of a certificate's Secret.
+func readCertificates(t *testing.T, files map[string]string) *agentapi.Certificates {
 	t.Helper()
-	config, err := certificate.TLS()
+	certificates, err := agenttesting.NewVolume(t, files).Files().Read()
 	must(t, err)
-	return config
+	return certificates
 }
 
-// leafOf is a certificate without the CA.
-func leafOf(t *testing.T, certificate *clients.Certificate) *x509.Certificate {
+// clientTLS returns the configuration of a client that trusts the CA and shows the certificate.
+func clientTLS(t *testing.T, files map[string]string) *tls.Config {
 	t.Helper()
-	leaf, err := x509.ParseCertificate(clientTLS(t, certificate).Certificates[0].Certificate[0])
-	must(t, err)
-	return leaf
+	return readCertificates(t, files).TLS()
 }
 
-// userLines are what the Secret of a cache's users holds.
-func userLines(lines ...string) map[string][]byte {
-	return map[string][]byte{"users": []byte(strings.Join(lines, "\n") + "\n")}
+// userLines returns the files of a Secret with users.
+func userLines(lines ...string) map[string]string {
+	return map[string]string{"users": strings.Join(lines, "\n") + "\n"}
 }
 
 // secretLabels are those of the Secrets that tests make.
 var secretLabels = client.MatchingLabels{"example.com/made-by": "end-to-end-tests"}
 
-// deleteSecrets takes the Secrets of the tests away.
+// deleteSecrets deletes the Secrets that tests made.
 func deleteSecrets(ctx context.Context) error {
 	return suite.cluster.Client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace("default"), secretLabels)
 }
 
-// writeSecret makes a Secret, or replaces what is in it.
-func writeSecret(t *testing.T, name string, data map[string][]byte) {
+// writeSecret creates a Secret, or replaces the files in it.
+func writeSecret(t *testing.T, name string, files map[string]string) {
 	t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: secretLabels}, Data: data}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: secretLabels}, StringData: files}
 	err := suite.cluster.Client.Create(t.Context(), secret)
 	if apierrors.IsAlreadyExists(err) {
 		err = suite.cluster.Client.Update(t.Context(), secret)

@@ -17,8 +17,8 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// A release whose operator does not start harms nobody, and there are two ways out: back to
-// the release before, and on to a release that mends it.
+// A release whose operator does not start disturbs no user. There are two ways out: back to the previous release, and on to a
+// release that fixes the problem.
 func TestBrokenReleaseIsSurvived(t *testing.T) {
 	at := suite.version
 	broken, brokenCatalog, mended, mendedCatalog := brokenReleases(t)
@@ -31,10 +31,10 @@ func TestBrokenReleaseIsSurvived(t *testing.T) {
 
 	must(t, suite.cluster.SetSource(ctx, brokenSource))
 	failToUpgrade(ctx, t, broken)
-	t.Run("the release before goes on working meanwhile", func(t *testing.T) { newCacheIsReady(ctx, t) })
+	t.Run("the previous release works meanwhile", func(t *testing.T) { newCacheIsReady(ctx, t) })
 	u.untouched("an upgrade to a release that does not start")
 
-	// The catalog still offers the broken release; with manual approval it stays an offer.
+	// The catalog still has the broken release. With manual approval, OLM does not install it.
 	must(t, suite.cluster.Withdraw(ctx))
 	must(t, suite.cluster.Subscribe(ctx, suite.manifests, walk.Choice{Version: at, Channel: "candidate", Source: brokenSource}))
 	approve(ctx, t, at)
@@ -51,10 +51,10 @@ func TestBrokenReleaseIsSurvived(t *testing.T) {
 	approve(ctx, t, mended)
 	must(t, suite.cluster.WaitOnly(ctx, mended, 3*time.Minute))
 	u.lookedAfter(mended)
-	u.untouched("the way on to the release that mends it")
+	u.untouched("the upgrade to the release that fixes it")
 }
 
-// brokenReleases makes up a release that does not start, and one that mends it and skips it.
+// brokenReleases creates a release that does not start, and one that fixes and skips it.
 func brokenReleases(t *testing.T) (broken, brokenCatalog, mended, mendedCatalog string) {
 	t.Helper()
 	ctx := t.Context()
@@ -67,9 +67,10 @@ func brokenReleases(t *testing.T) (broken, brokenCatalog, mended, mendedCatalog 
 		deployment := &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
 		manager := &deployment.Template.Spec.Containers[0]
 		manager.Args = append(manager.Args, "--of-another-release")
-		// OLM itself would give up after five minutes. Kubernetes measures the time from the last progress that it has
-		// noted. That one pod of the old template became one of the new it can miss, and then it waits for ever; that
-		// there are two now it cannot. While the rollout is stuck, the second one is of the old template.
+		// Without a deadline, OLM would give up after five minutes. Kubernetes measures the deadline from the last progress
+		// that it has recorded. It can miss that a pod of the old template is replaced by one of the new template, and then
+		// waits for ever. It cannot miss that the number of pods grows to two. While the rollout is stuck, the second pod is
+		// of the old template.
 		deployment.ProgressDeadlineSeconds = new(int32(20))
 		deployment.Replicas = new(int32(brokenReplicas))
 	})
@@ -86,7 +87,7 @@ func brokenReleases(t *testing.T) (broken, brokenCatalog, mended, mendedCatalog 
 // brokenReplicas is how many pods the broken release asks for.
 const brokenReplicas = 2
 
-// failToUpgrade approves an upgrade to a release that does not start, and waits until it has failed for good and OLM says so.
+// failToUpgrade approves an upgrade to a release that does not start, and waits until OLM reports that it has failed.
 func failToUpgrade(ctx context.Context, t *testing.T, broken string) {
 	t.Helper()
 	approve(ctx, t, broken)
@@ -95,8 +96,8 @@ func failToUpgrade(ctx context.Context, t *testing.T, broken string) {
 	must(t, err)
 }
 
-// stuck says whether the operator's Deployment missed its deadline after the last progress that it can make: its pods of the
-// old template are ready. A deadline missed before that ends with that progress, and OLM then installs the release again.
+// stuck returns nil if the operator's Deployment missed its deadline after its last possible progress, when its pods of the old
+// template are ready. If it missed the deadline before, that progress resets it, and OLM installs the release again.
 func stuck(ctx context.Context) error {
 	var deployment appsv1.Deployment
 	if err := suite.cluster.Client.Get(ctx, types.NamespacedName{Namespace: walk.Namespace, Name: walk.Package + "-controller-manager"}, &deployment); err != nil {

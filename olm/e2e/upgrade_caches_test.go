@@ -24,7 +24,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// filledCache is a cache with items in every node, which is used while something happens to it.
+// filledCache is a cache with items in every pod, under load while something happens to it.
 type filledCache struct {
 	key   types.NamespacedName
 	nodes []*filledNode
@@ -32,14 +32,14 @@ type filledCache struct {
 	seen  observe.Seen
 }
 
-// filledNode is one pod of it, as it was when it was filled.
+// filledNode is a pod of the cache, as it was when it was filled.
 type filledNode struct {
 	pod       corev1.Pod
 	memcached *clients.Memcached
 	missing   int
 }
 
-// fillNewCache makes a cache and stores many items in every node.
+// fillNewCache creates a cache and stores many items in every pod.
 func fillNewCache(ctx context.Context, t *testing.T, name string, spec cachev1alpha1.MemcachedSpec) *filledCache {
 	t.Helper()
 	c := &filledCache{key: inDefault(name)}
@@ -64,7 +64,7 @@ func fillNewCache(ctx context.Context, t *testing.T, name string, spec cachev1al
 	return c
 }
 
-// useCaches begins to write to and read from every node.
+// useCaches starts a load on every pod of the caches.
 func useCaches(t *testing.T, caches []*filledCache) *clients.Load {
 	t.Helper()
 	var servers []clients.Server
@@ -78,7 +78,7 @@ func useCaches(t *testing.T, caches []*filledCache) *clients.Load {
 	return traffic
 }
 
-// follow begins to look at the pods.
+// follow starts to watch the pods.
 func (c *filledCache) follow(ctx context.Context, t *testing.T) {
 	t.Helper()
 	var err error
@@ -86,7 +86,7 @@ func (c *filledCache) follow(ctx context.Context, t *testing.T) {
 	must(t, err)
 }
 
-// sum ends the looking, and counts the items that are left.
+// sum stops the watch, and counts the lost items.
 func (c *filledCache) sum(t *testing.T) {
 	t.Helper()
 	var err error
@@ -98,7 +98,7 @@ func (c *filledCache) sum(t *testing.T) {
 	}
 }
 
-// waitRestarts waits until the containers of every node have been restarted so often.
+// waitRestarts waits until the containers of every pod have been restarted this often.
 func (c *filledCache) waitRestarts(ctx context.Context, t *testing.T, want map[string]int32) {
 	t.Helper()
 	must(t, walk.Within(ctx, 2*time.Minute, fmt.Sprintf("containers of %s to be restarted %v times", c.key, want), func(ctx context.Context) error {
@@ -128,7 +128,7 @@ func (c *filledCache) keptItems(t *testing.T) {
 	}
 }
 
-// keptPods fails the test unless the pods are the same, and their containers were restarted exactly so often.
+// keptPods fails the test unless the pods are the same, and their containers were restarted exactly this often.
 func (c *filledCache) keptPods(ctx context.Context, t *testing.T, restarts map[string]int32) {
 	t.Helper()
 	pods := cachePods(ctx, t, c.key)
@@ -145,7 +145,7 @@ func (c *filledCache) keptPods(ctx context.Context, t *testing.T, restarts map[s
 	}
 }
 
-// neverFailed fails the test if a request did.
+// neverFailed fails the test if a request failed.
 func (c *filledCache) neverFailed(t *testing.T) {
 	t.Helper()
 	for _, node := range c.nodes {
@@ -155,14 +155,14 @@ func (c *filledCache) neverFailed(t *testing.T) {
 	}
 }
 
-// longestRestart is how long clients of a node may find nobody when memcached is restarted warm.
+// longestRestart is how long memcached may not answer its clients during a warm restart.
 const longestRestart = 30 * time.Second
 
-// oneDownAtATime fails the test unless all nodes but one were ready at any time, and found by their clients.
+// oneDownAtATime fails the test unless all pods but one were ready, and answered their clients, at any time.
 func (c *filledCache) oneDownAtATime(t *testing.T) {
 	t.Helper()
 	if c.seen.Least < len(c.nodes)-1 {
-		t.Errorf("only %d of %d nodes were ready for a time, want all but one always", c.seen.Least, len(c.nodes))
+		t.Errorf("only %d of %d pods were ready for a time, want all but one always", c.seen.Least, len(c.nodes))
 	}
 	for i, node := range c.nodes {
 		outcome := node.memcached.Outcome()
@@ -177,7 +177,7 @@ func (c *filledCache) oneDownAtATime(t *testing.T) {
 	}
 }
 
-// saysWarm fails the test unless the status says of every node that it found its items.
+// saysWarm fails the test unless the status reports that every pod kept its items.
 func (c *filledCache) saysWarm(ctx context.Context, t *testing.T) {
 	t.Helper()
 	var cache cachev1alpha1.Memcached
@@ -189,12 +189,12 @@ func (c *filledCache) saysWarm(ctx context.Context, t *testing.T) {
 	}
 }
 
-// table shows what has happened to every node.
+// table shows what happened to every pod.
 func table(ctx context.Context, t *testing.T, caches []*filledCache) string {
 	t.Helper()
 	var out strings.Builder
 	lines := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, "node\titems kept\trequests\tfailed\tseconds without answers\trestarts")
+	fmt.Fprintln(lines, "pod\titems kept\trequests\tfailed\tseconds without answers\trestarts")
 	for _, cache := range caches {
 		for _, pod := range cachePods(ctx, t, cache.key) {
 			i := slices.IndexFunc(cache.nodes, func(n *filledNode) bool { return n.pod.UID == pod.UID })

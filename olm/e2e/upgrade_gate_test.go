@@ -25,12 +25,11 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// notNow is what the operator gives as its reason in these walks.
+// notNow is the message of the operator in these tests.
 const notNow = "two caches are being moved; wait until they are ready"
 
-// An operator that reports Upgradeable=False holds an upgrade back that was approved, until
-// it reports otherwise or an administrator overrides it. It holds back less than one may
-// think. And a release that was upgraded is rolled back, and upgraded again.
+// An operator that reports Upgradeable=False blocks an approved upgrade until it reports True or an administrator overrides
+// it. OLM carries out parts of the upgrade all the same. After an upgrade, the release can be rolled back and upgraded again.
 func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	from, to := upgradeToTest(t)
 	ctx := withoutOperator(t)
@@ -41,7 +40,7 @@ func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	u := newUsers(t, from)
 
 	holdBack(ctx, t, from, to)
-	t.Run("what is held back is not everything", func(t *testing.T) { leaks(ctx, t, from, to) })
+	t.Run("a part of the upgrade is not blocked", func(t *testing.T) { leaks(ctx, t, from, to) })
 	u.untouched("an upgrade that is held back")
 	must(t, suite.cluster.Override(ctx, from, "they can be moved later"))
 	must(t, suite.cluster.WaitOnly(ctx, to, 3*time.Minute))
@@ -55,7 +54,7 @@ func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	must(t, suite.cluster.WaitOnly(ctx, from, 3*time.Minute))
 	u.lookedAfter(from)
 	u.untouched("the way back to " + from)
-	t.Run("the definitions are those of the old version again", func(t *testing.T) { definitionsAre(ctx, t, from) })
+	t.Run("the CRDs are those of the old version again", func(t *testing.T) { definitionsAre(ctx, t, from) })
 
 	holdBack(ctx, t, from, to)
 	must(t, suite.cluster.Report(ctx, from, metav1.ConditionTrue, "Moved", "all caches are ready"))
@@ -65,7 +64,7 @@ func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	u.offer(to)
 
 	must(t, suite.cluster.SetSource(ctx, nextSource))
-	// This version reports by itself, and would put right at once what others write.
+	// This version writes its own condition, and would revert a change at once.
 	scaleOperator(ctx, t, 0)
 	holdBack(ctx, t, to, next)
 	u.untouched("an upgrade that is held back without an operator")
@@ -75,7 +74,7 @@ func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	u.untouched("an upgrade that was held back, and let go by the operator")
 }
 
-// scaleOperator stops the operator, or starts it again. OLM does not mind.
+// scaleOperator stops the operator, or starts it again. OLM does not revert that.
 func scaleOperator(ctx context.Context, t *testing.T, replicas int) {
 	t.Helper()
 	kubectl(ctx, t, "scale", "deployment", project.Deployment, "-n", walk.Namespace, fmt.Sprintf("--replicas=%d", replicas))
@@ -88,8 +87,7 @@ func scaleOperator(ctx context.Context, t *testing.T, replicas int) {
 	}))
 }
 
-// upgradeToTest is the newest upgrade of the default channel: to its head, from the release
-// before.
+// upgradeToTest returns the newest upgrade of the default channel: to its head, from the previous release.
 func upgradeToTest(t *testing.T) (from, to string) {
 	t.Helper()
 	offered, err := suite.stage.Graph(t.Context())
@@ -105,7 +103,7 @@ func upgradeToTest(t *testing.T) (from, to string) {
 	return "", ""
 }
 
-// holdBack lets the version report that it cannot be upgraded, and approves the upgrade.
+// holdBack makes the version report that it cannot be upgraded, and approves the upgrade.
 func holdBack(ctx context.Context, t *testing.T, from, to string) {
 	t.Helper()
 	must(t, suite.cluster.Report(ctx, from, metav1.ConditionFalse, "Moving", notNow))
@@ -115,11 +113,10 @@ func holdBack(ctx context.Context, t *testing.T, from, to string) {
 	contains(t, csv.Status.Message, notNow)
 }
 
-// leaks is what happens to a cluster although the upgrade is held back. It is OLM's way
-// (measured with the version that the walks install), not ours; releases have to be such that
-// it does no harm.
+// leaks tests which parts of a blocked upgrade OLM carries out all the same (measured with olmVersion). Releases must tolerate
+// that.
 func leaks(ctx context.Context, t *testing.T, from, to string) {
-	t.Run("the InstallPlan is carried out", func(t *testing.T) {
+	t.Run("the InstallPlan is complete", func(t *testing.T) {
 		must(t, walk.Within(ctx, time.Minute, "every InstallPlan to be complete", func(ctx context.Context) error {
 			phases, err := suite.cluster.Kubectl(ctx, "get", "installplans", "-n", walk.Namespace, "-o", "jsonpath={.items[*].status.phase}")
 			if err == nil && phases != "Complete Complete" {
@@ -128,7 +125,7 @@ func leaks(ctx context.Context, t *testing.T, from, to string) {
 			return err
 		}))
 	})
-	t.Run("the definitions are those of the new version", func(t *testing.T) { definitionsAre(ctx, t, to) })
+	t.Run("the CRDs are those of the new version", func(t *testing.T) { definitionsAre(ctx, t, to) })
 	t.Run("the new version has its permissions", func(t *testing.T) {
 		var bindings rbacv1.ClusterRoleBindingList
 		must(t, suite.cluster.Client.List(ctx, &bindings, client.MatchingLabels{"olm.owner": walk.CSVName(to)}))
@@ -141,7 +138,7 @@ func leaks(ctx context.Context, t *testing.T, from, to string) {
 		must(t, err)
 		newCacheIsReady(ctx, t)
 	})
-	t.Run("nobody repairs the old version", func(t *testing.T) { operatorIsNotRepaired(ctx, t) })
+	t.Run("OLM does not repair the old version", func(t *testing.T) { operatorIsNotRepaired(ctx, t) })
 }
 
 // definitionsAre compares the CRDs on the cluster with those in the bundle of a version.
@@ -169,7 +166,7 @@ func definitionsAre(ctx context.Context, t *testing.T, version string) {
 	}
 }
 
-// newCacheIsReady makes a cache, and takes it away again when it is ready.
+// newCacheIsReady creates a cache, and deletes it when it is ready.
 func newCacheIsReady(ctx context.Context, t *testing.T) {
 	t.Helper()
 	key := inDefault("another-memcached")
@@ -182,9 +179,8 @@ func newCacheIsReady(ctx context.Context, t *testing.T) {
 	kubectl(ctx, t, "delete", "-n", key.Namespace, "-f", manifest, "--cascade=foreground", "--timeout=60s")
 }
 
-// operatorIsNotRepaired deletes the operator's Deployment, which OLM would bring back within
-// seconds at any other time. From then on nobody looks after the caches, until the upgrade
-// goes on: one more reason for the operator to hold it back shortly.
+// operatorIsNotRepaired deletes the operator's Deployment. At any other time, OLM would recreate it within seconds. Now nothing
+// reconciles the caches until the upgrade goes on, which is why the operator should block an upgrade only for a short time.
 func operatorIsNotRepaired(ctx context.Context, t *testing.T) {
 	t.Helper()
 	uid := []string{"get", "deployment", project.Deployment, "-n", walk.Namespace, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}"}

@@ -24,7 +24,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// Up to this release every cache ran this version of memcached. Later ones have another default.
+// lastWithFirstMemcached is the last release whose caches all run firstMemcached. Later ones have another default.
 const lastWithFirstMemcached, firstMemcached = "0.2.0", "1.6.18"
 
 // walkToPendingChanges takes the route from a release whose caches ran another version of memcached. The caches stay as they
@@ -72,7 +72,7 @@ func (u *users) approveMemcached(t *testing.T, version string, pending map[types
 			t.Errorf("the change has the id %s now, and had %s", id, pending[three])
 		}
 	})
-	t.Run("the id of another change lets nothing happen", func(t *testing.T) {
+	t.Run("the id of another change approves nothing", func(t *testing.T) {
 		u.remember()
 		kubectl(ctx, t, "patch", "memcached", three.Name, "-n", three.Namespace, "--type=merge", "-p", `{"spec":{"updates":{"release":"0123456789"}}}`)
 		must(t, suite.cluster.WaitReadyResource(ctx, cachev1alpha1.GroupVersion.WithKind("Memcached"), three, time.Minute))
@@ -84,7 +84,7 @@ func (u *users) approveMemcached(t *testing.T, version string, pending map[types
 	})
 	must(t, u.load.Stop())
 	before := podsByUID(t, two)
-	t.Run("the command of the condition lets it happen node by node", func(t *testing.T) { releaseByCommand(ctx, t, three, 3, project.DefaultOperand, "image Cold") })
+	t.Run("the command in the condition approves them, pod by pod", func(t *testing.T) { releaseByCommand(ctx, t, three, 3, project.DefaultOperand, "image Cold") })
 	asBefore := func(t *testing.T) {
 		if after := podsByUID(t, two); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("pods by UID with their restarts were %v, and are %v", before, after)
@@ -95,11 +95,11 @@ func (u *users) approveMemcached(t *testing.T, version string, pending map[types
 			}
 		}
 	}
-	t.Run("the other cache still waits and has its items", func(t *testing.T) {
+	t.Run("the other cache has pending changes and its items", func(t *testing.T) {
 		waitPending(ctx, t, two, "image Cold")
 		asBefore(t)
 	})
-	t.Run("who names the version that runs keeps it, and nothing waits", func(t *testing.T) {
+	t.Run("a cache that names its current version keeps it without pending changes", func(t *testing.T) {
 		kubectl(ctx, t, "patch", "memcached", two.Name, "-n", two.Namespace, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"version":%q}}`, firstMemcached))
 		waitPending(ctx, t, two)
 		waitVersion(ctx, t, two, 2, firstMemcached)
@@ -107,12 +107,12 @@ func (u *users) approveMemcached(t *testing.T, version string, pending map[types
 	})
 }
 
-// waitPending waits until a cache is ready, and says of exactly these changes that they wait: fields with their classes, such
-// as "image Cold".
+// waitPending waits until a cache is ready and reports exactly these pending changes: fields with their classes, such as
+// "image Cold".
 func waitPending(ctx context.Context, t *testing.T, key types.NamespacedName, changes ...string) *cachev1alpha1.Memcached {
 	t.Helper()
 	var cache cachev1alpha1.Memcached
-	must(t, walk.Within(ctx, 2*time.Minute, fmt.Sprintf("cache %s to let %v wait", key, changes), func(ctx context.Context) error {
+	must(t, walk.Within(ctx, 2*time.Minute, fmt.Sprintf("cache %s to report the pending changes %v", key, changes), func(ctx context.Context) error {
 		if err := suite.cluster.Client.Get(ctx, key, &cache); err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func waitPending(ctx context.Context, t *testing.T, key types.NamespacedName, ch
 			}
 		}
 		if says := meta.IsStatusConditionTrue(cache.Status.Conditions, cachev1alpha1.ConditionUpdatePending); says != (len(changes) > 0) || !slices.Equal(waiting, changes) {
-			return fmt.Errorf("%v wait, and the condition says %t", waiting, says)
+			return fmt.Errorf("the pending changes are %v, and the condition is %t", waiting, says)
 		}
 		return nil
 	}))
@@ -136,8 +136,9 @@ func waitPending(ctx context.Context, t *testing.T, key types.NamespacedName, ch
 // releaseCommand is the command in the message of the condition.
 var releaseCommand = regexp.MustCompile(`kubectl patch .*$`)
 
-// releaseByCommand carries out what the condition says, as somebody would who pastes it into a shell, and follows what comes
-// of it: never fewer nodes than size are ready, all are new, and run that version of memcached. The changes are those that wait.
+// releaseByCommand runs the command in the condition, as a user would paste it into a shell. It expects that at least size
+// pods are ready at any time, and that all are replaced by pods with this version of memcached. The changes are the pending
+// ones.
 func releaseByCommand(ctx context.Context, t *testing.T, key types.NamespacedName, size int, version string, changes ...string) {
 	t.Helper()
 	cache := waitPending(ctx, t, key, changes...)
@@ -146,14 +147,14 @@ func releaseByCommand(ctx context.Context, t *testing.T, key types.NamespacedNam
 	must(t, err)
 	start := time.Now()
 	command := releaseCommand.FindString(meta.FindStatusCondition(cache.Status.Conditions, cachev1alpha1.ConditionUpdatePending).Message)
-	t.Logf("carrying out: %s", command)
+	t.Logf("running: %s", command)
 	run(ctx, t, "sh", "-c", fmt.Sprintf("PATH=%q:$PATH\n%s", filepath.Dir(suite.cluster.KubectlPath), command))
 	waitVersion(ctx, t, key, size, version)
 	seen, err := pods.Stop()
 	must(t, err)
-	t.Logf("%d nodes were replaced within %s; at least %d were ready, at most %d were there", size, time.Since(start).Round(time.Millisecond), seen.Least, seen.Most)
+	t.Logf("%d pods were replaced within %s; at least %d were ready, at most %d existed", size, time.Since(start).Round(time.Millisecond), seen.Least, seen.Most)
 	if seen.Least < size {
-		t.Errorf("only %d nodes were ready for a time, want %d always", seen.Least, size)
+		t.Errorf("only %d pods were ready for a time, want %d always", seen.Least, size)
 	}
 	for uid := range podsByUID(t, key) {
 		if _, old := before[uid]; old {
@@ -163,7 +164,7 @@ func releaseByCommand(ctx context.Context, t *testing.T, key types.NamespacedNam
 	waitPending(ctx, t, key)
 }
 
-// restartOperator replaces the operator's pod, and waits until another one leads.
+// restartOperator deletes the operator's pod, and waits for another one.
 func restartOperator(ctx context.Context, t *testing.T) {
 	t.Helper()
 	pod, err := onlyOperatorPod(ctx)

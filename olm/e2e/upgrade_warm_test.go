@@ -17,28 +17,28 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// otherMemcached is the default of the release that is made up: a version that finds the items of this version's default.
+// otherMemcached is the default version of memcached of the made-up release. It can read the items of the current default.
 const otherMemcached = "1.6.38"
 
 // otherSource is the name of the CatalogSource that has that release.
 const otherSource = "memcached-operator-other-memcached"
 
-// manyItems are stored in every node before the upgrade.
+// manyItems is how many items are stored in every pod before the upgrade.
 const manyItems = 20_000
 
-// The release after this one has another default version of memcached, and an agent of its own. Caches with a warm restart
-// get both, node by node, and keep every item. Others keep memcached and their items, and say what waits; those that can
-// have the agent without a loss get it.
+// The release after this one has another default version of memcached and another agent. Caches with a warm restart get both,
+// pod by pod, and keep every item. Others keep memcached and their items, and report the pending changes. They get the agent
+// if no item is lost by that.
 func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	ctx := withoutOperator(t)
 	next, catalog := releaseWithOtherMemcached(ctx, t)
 	choose(ctx, t, walk.Choice{Version: suite.version, Channel: "candidate"})
 	must(t, suite.cluster.AddCatalog(ctx, otherSource, catalog))
 	warm := fillNewCache(ctx, t, "warm", cachev1alpha1.MemcachedSpec{Size: 3, Workload: cachev1alpha1.WorkloadStatefulSet, WarmRestart: true})
-	slots := fillNewCache(ctx, t, "slots", cachev1alpha1.MemcachedSpec{Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet})
+	stateful := fillNewCache(ctx, t, "stateful", cachev1alpha1.MemcachedSpec{Size: 2, Workload: cachev1alpha1.WorkloadStatefulSet})
 	plain := fillNewCache(ctx, t, "plain", cachev1alpha1.MemcachedSpec{Size: 2, Monitoring: &cachev1alpha1.MemcachedMonitoring{}})
-	slots.editPods(ctx, t, `{"spec":{"containers":[{"name":"memcached","resources":{"limits":{"cpu":"900m"}}}]}}`)
-	all := []*filledCache{warm, slots, plain}
+	stateful.editPods(ctx, t, `{"spec":{"containers":[{"name":"memcached","resources":{"limits":{"cpu":"900m"}}}]}}`)
+	all := []*filledCache{warm, stateful, plain}
 	traffic := useCaches(t, all)
 
 	must(t, suite.cluster.SetSource(ctx, otherSource))
@@ -52,14 +52,14 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	waitVersion(ctx, t, warm.key, 3, otherMemcached)
 	done := time.Since(start)
 	waitPending(ctx, t, warm.key)
-	waitPending(ctx, t, slots.key, "image Cold")
+	waitPending(ctx, t, stateful.key, "image Cold")
 	waitPending(ctx, t, plain.key, "agentImage Cold", "image Cold")
-	slots.waitRestarts(ctx, t, map[string]int32{"agent": 1})
+	stateful.waitRestarts(ctx, t, map[string]int32{"agent": 1})
 	must(t, traffic.Stop())
 	for _, cache := range all {
 		cache.sum(t)
 	}
-	t.Logf("OLM had upgraded after %s, and every node of the warm cache ran memcached %s after %s\n%s",
+	t.Logf("OLM had upgraded after %s, and every pod of the warm cache ran memcached %s after %s\n%s",
 		upgraded.Round(time.Millisecond), otherMemcached, done.Round(time.Millisecond), table(ctx, t, all))
 
 	t.Run("the warm cache keeps every item", func(t *testing.T) {
@@ -68,23 +68,23 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 		warm.oneDownAtATime(t)
 		warm.saysWarm(ctx, t)
 	})
-	t.Run("slots without a warm restart get the agent alone", func(t *testing.T) {
-		slots.keptItems(t)
-		slots.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 1})
-		slots.neverFailed(t)
+	t.Run("a StatefulSet without a warm restart gets only the agent", func(t *testing.T) {
+		stateful.keptItems(t)
+		stateful.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 1})
+		stateful.neverFailed(t)
 	})
-	t.Run("a Deployment is left alone", func(t *testing.T) {
+	t.Run("a Deployment stays as it is", func(t *testing.T) {
 		plain.keptItems(t)
 		plain.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 0})
 		plain.neverFailed(t)
 	})
-	t.Run("the Deployment is replaced when it is released", func(t *testing.T) {
+	t.Run("the Deployment is replaced when the change is approved", func(t *testing.T) {
 		releaseByCommand(ctx, t, plain.key, 2, otherMemcached, "agentImage Cold", "image Cold")
 	})
 }
 
-// editPods changes resources of running pods behind the operator's back, as an admission webhook or a person may. It is no
-// reason to replace them when a release brings something else.
+// editPods changes resources of running pods as an admission webhook or a person may. The operator must not replace the pods
+// because of that when a release changes something else.
 func (c *filledCache) editPods(ctx context.Context, t *testing.T, resources string) {
 	t.Helper()
 	for _, node := range c.nodes {

@@ -24,23 +24,24 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/observe"
 	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
+	"github.com/example/memcached-operator/olm/walk/forward"
 )
 
 // itemsPerPod items of itemSize bytes are stored in every cache pod before an upgrade, and read afterwards.
 const itemsPerPod, itemSize = 100, 100
 
-// users are people who have resources of every kind that the operator looks after, and use
-// them all the time. Whatever happens to the operator must not concern them.
+// users have resources of every kind that the operator manages, and use them all the time. They must not notice what happens
+// to the operator.
 type users struct {
 	t      *testing.T
-	kinds  []schema.GroupVersionKind // of all resources that they have
+	kinds  []schema.GroupVersionKind // of all their resources
 	caches map[types.UID]*clients.Memcached
 	load   *clients.Load
 	before *observe.State
 }
 
-// newUsers begin with the examples of the installed version and the cache of three pods of
-// the tutorials, which every version can have.
+// newUsers creates the examples of the installed version, and the tutorials' cache of three pods, which works with every
+// version.
 func newUsers(t *testing.T, version string) *users {
 	t.Helper()
 	u := &users{t: t}
@@ -56,8 +57,7 @@ func newUsers(t *testing.T, version string) *users {
 	return u
 }
 
-// offer makes the examples of the kinds that users do not have yet, and uses everything
-// from then on.
+// offer creates the version's examples of the kinds that the users do not have yet, and uses everything from then on.
 func (u *users) offer(version string) {
 	u.t.Helper()
 	ctx := u.t.Context()
@@ -76,7 +76,7 @@ func (u *users) offer(version string) {
 	u.use()
 }
 
-// use stores items in all cache pods and begins to ask every pod, anew if it was asked before.
+// use stores items in all cache pods, and starts a new load on every pod.
 func (u *users) use() {
 	u.t.Helper()
 	if u.load != nil {
@@ -114,8 +114,8 @@ func (u *users) use() {
 	u.remember()
 }
 
-// answers waits for the first answer of a server: the network learns of a new Service a
-// moment after its pods are ready. From then on every request counts.
+// answers waits for the first answer of a server, because a new Service works a moment after its pods are ready. From then on
+// every request counts.
 func (u *users) answers(server clients.Server) {
 	u.t.Helper()
 	must(u.t, walk.Within(u.t.Context(), 30*time.Second, server.Name()+" to answer", func(ctx context.Context) error {
@@ -125,8 +125,8 @@ func (u *users) answers(server clients.Server) {
 	}))
 }
 
-// services are what users of applications ask: the Services in front of the pods. Only the
-// local cluster's can be reached from this machine.
+// services returns the Services in front of the pods, which users of applications use. This machine can reach only those of
+// the local cluster.
 func (u *users) services() []clients.Server {
 	u.t.Helper()
 	var services corev1.ServiceList
@@ -141,7 +141,7 @@ func (u *users) services() []clients.Server {
 	return servers
 }
 
-// remember takes what there is now for what there has to be.
+// remember records the current state, with which notice compares.
 func (u *users) remember() {
 	u.t.Helper()
 	var err error
@@ -150,7 +150,7 @@ func (u *users) remember() {
 	u.load.Counts()
 }
 
-// notice is what users have noticed since remember, the time of the upgrade left out.
+// notice returns what users have noticed since remember, without the duration of the upgrade.
 func (u *users) notice() upgrades.Step {
 	u.t.Helper()
 	ctx := u.t.Context()
@@ -180,7 +180,7 @@ func (u *users) notice() upgrades.Step {
 	return step
 }
 
-// untouched fails the test if users have noticed anything since they were last asked.
+// untouched fails the test if users have noticed anything since remember or since the last call.
 func (u *users) untouched(what string) {
 	u.t.Helper()
 	if step := u.notice(); !step.Harmless() {
@@ -190,8 +190,8 @@ func (u *users) untouched(what string) {
 	}
 }
 
-// lookedAfter waits until the operator that runs now, of this version, has looked at every
-// resource of its kinds, had nothing more to do, and calls all of them ready.
+// lookedAfter waits until the current operator, of this version, has reconciled every resource of its kinds, is idle, and
+// reports all resources ready.
 func (u *users) lookedAfter(version string) {
 	u.t.Helper()
 	ctx := u.t.Context()
@@ -200,7 +200,7 @@ func (u *users) lookedAfter(version string) {
 	reader := newMetricsReader(u.t)
 	for _, kind := range offer.Kinds {
 		resources := u.resources(kind)
-		must(u.t, walk.Within(ctx, 2*time.Minute, "version "+version+" to look at every "+kind.Kind, func(ctx context.Context) error {
+		must(u.t, walk.Within(ctx, 2*time.Minute, "version "+version+" to reconcile every "+kind.Kind, func(ctx context.Context) error {
 			pod, err := onlyOperatorPod(ctx)
 			if err != nil {
 				return err
@@ -217,7 +217,7 @@ func (u *users) lookedAfter(version string) {
 	}
 }
 
-// resources are what users have of a kind.
+// resources returns the users' resources of a kind.
 func (u *users) resources(kind schema.GroupVersionKind) []types.NamespacedName {
 	u.t.Helper()
 	var resources unstructured.UnstructuredList
@@ -230,11 +230,11 @@ func (u *users) resources(kind schema.GroupVersionKind) []types.NamespacedName {
 	return keys
 }
 
-// idle returns what a controller has still to do before it has looked at n resources.
+// idle returns nil if a controller has reconciled n resources and has nothing to do, else why not.
 func idle(metrics metrics, controller string, n int) error {
 	var missing []error
 	if got := metrics.sum("controller_runtime_reconcile_total", `controller="`+controller+`"`); got < float64(n) {
-		missing = append(missing, fmt.Errorf("%s: %v of %d resources looked at", controller, got, n))
+		missing = append(missing, fmt.Errorf("%s: %v of %d resources reconciled", controller, got, n))
 	}
 	for _, busy := range []string{"workqueue_depth", "controller_runtime_active_workers"} {
 		if got := metrics.sum(busy, `controller="`+controller+`"`); got > 0 {
@@ -244,7 +244,7 @@ func idle(metrics metrics, controller string, n int) error {
 	return errors.Join(missing...)
 }
 
-// address is that of a port of a pod, until the test ends.
+// address returns the address of a port of a pod until the test ends.
 func (u *users) address(pod corev1.Pod, port int) string {
 	u.t.Helper()
 	address, stop, err := reach(u.t.Context(), &pod, port)
@@ -253,12 +253,11 @@ func (u *users) address(pod corev1.Pod, port int) string {
 	return address
 }
 
-// reach is the address (host:port) of a port of a pod. On the local cluster this machine is
-// the pod's node, and nothing lies between. On another, the API server forwards; should it
-// stop to do so, requests fail and are counted, for nothing forwards anew.
+// reach returns the address (host:port) of a port of a pod. On the local cluster this machine is the pod's node, and connects
+// directly. Elsewhere the API server forwards. If that ends, it is not started again, so requests fail and are counted.
 func reach(ctx context.Context, pod *corev1.Pod, port int) (address string, stop func(), err error) {
 	if suite.local {
 		return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port)), func() {}, nil
 	}
-	return suite.cluster.Forward(ctx, client.ObjectKeyFromObject(pod), port)
+	return forward.Open(ctx, suite.cluster.Config, client.ObjectKeyFromObject(pod), port)
 }

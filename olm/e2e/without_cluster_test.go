@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// T1, T8: generating again changes nothing. The bundle is composed, built and pushed, and passes every check that operator-sdk
-// has without a warning.
+// T1, T8: generating again changes nothing. The bundle is composed, built and pushed, and passes every check of operator-sdk
+// without a warning.
 func TestBundle(t *testing.T) {
 	status := func() string {
 		return run(t.Context(), t, "git", "status", "--porcelain") + run(t.Context(), t, "git", "diff")
 	}
 	before := status()
-	image := "BUNDLE_IMG=" + suite.registry + "/example/memcached-operator-bundle:walk"
-	contains(t, run(t.Context(), t, "make", "generate", "bundle", "bundle-build", "bundle-push", image), "memcached-operator-bundle:walk")
+	image := "BUNDLE_IMG=" + suite.registry + "/example/memcached-operator-bundle:e2e"
+	contains(t, run(t.Context(), t, "make", "generate", "bundle", "bundle-build", "bundle-push", image), "memcached-operator-bundle:e2e")
 	if after := status(); after != before {
 		t.Errorf("`make generate bundle` changed the checkout:\n%s", after)
 	}

@@ -8,57 +8,51 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/olm/walk"
 )
 
-// applicationWalk is the walk with an Application.
-type applicationWalk struct {
-	walk
-	// get asks for a page and returns its status code.
+// applicationTest tests an Application.
+type applicationTest struct {
+	objectTest
+	// get requests a page and returns its status code.
 	get func(ctx context.Context, url string) (int, error)
 }
 
-func newApplicationWalk(cluster client.Client, example unstructured.Unstructured, get func(context.Context, string) (int, error)) *applicationWalk {
-	// Both have the Application's own name; the example has an ingress, so the second is there too.
+func newApplicationTest(cluster client.Client, example unstructured.Unstructured, get func(context.Context, string) (int, error)) *applicationTest {
+	a := &applicationTest{objectTest: objectTest{cluster: cluster, object: example}, get: get}
+	// Both have the Application's name. The example has an ingress, so the second exists too.
 	name := metav1.ObjectMeta{Namespace: example.GetNamespace(), Name: example.GetName()}
-	w := &applicationWalk{
-		walk: walk{
-			cluster: cluster, object: example,
-			owned: []client.Object{&corev1.Service{ObjectMeta: name}, &networkingv1.Ingress{ObjectMeta: name}},
-		},
-		get: get,
+	a.owned = []client.Object{&corev1.Service{ObjectMeta: name}, &networkingv1.Ingress{ObjectMeta: name}}
+	a.inspect = a.replicas
+	a.steps = []step{
+		{"wait until it is ready", a.becomeReady},
+		{"ask for a page through its Service", a.visit},
+		{"scale it up", a.scaleUp},
+		{"ask for the page again", a.visit},
 	}
-	w.inspect = w.replicas
-	return w
-}
-
-func (w *applicationWalk) run(ctx context.Context) []v1alpha3.TestResult {
-	return w.walk.run(ctx,
-		step{"ask for a page through its Service", w.visit},
-		step{"scale it up", w.scaleUp},
-		step{"ask for the page again", w.visit},
-	)
+	return a
 }
 
 // replicas expects the status to count every pod.
-func (w *applicationWalk) replicas() (string, error) {
-	ready, _, _ := unstructured.NestedInt64(w.object.Object, "status", "readyReplicas")
-	if int(ready) != len(w.pods) {
-		return "", fmt.Errorf("status.readyReplicas is %d, but %d pods are there", ready, len(w.pods))
+func (a *applicationTest) replicas() (string, error) {
+	ready, _, _ := unstructured.NestedInt64(a.object.Object, "status", "readyReplicas")
+	if int(ready) != len(a.pods) {
+		return "", fmt.Errorf("status.readyReplicas is %d, but %d pods are there", ready, len(a.pods))
 	}
-	url, _, _ := unstructured.NestedString(w.object.Object, "status", "url")
+	url, _, _ := unstructured.NestedString(a.object.Object, "status", "url")
 	return fmt.Sprintf("%d pods are ready, to be found at %s", ready, url), nil
 }
 
-// visit asks through the Service, for which a pod that has just become ready may take a moment.
-func (w *applicationWalk) visit(ctx context.Context) (string, error) {
+// visit requests the page through the Service, which may take a moment to lead to a pod that has just become ready.
+func (a *applicationTest) visit(ctx context.Context) (string, error) {
 	var service corev1.Service
-	if err := w.cluster.Get(ctx, client.ObjectKeyFromObject(&w.object), &service); err != nil {
+	if err := a.cluster.Get(ctx, client.ObjectKeyFromObject(&a.object), &service); err != nil {
 		return "", fmt.Errorf("look for its Service: %w", err)
 	}
 	if len(service.Spec.Ports) == 0 {
@@ -66,23 +60,22 @@ func (w *applicationWalk) visit(ctx context.Context) (string, error) {
 	}
 	port := service.Spec.Ports[0].Port
 	url := fmt.Sprintf("http://%s.%s.svc:%d/", service.Name, service.Namespace, port)
-	err := w.until(ctx, func(ctx context.Context) error {
-		status, err := w.get(ctx, url)
+	err := walk.Within(ctx, patience, "the page to be served", func(ctx context.Context) error {
+		status, err := a.get(ctx, url)
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("%s answers with status %d", url, status)
 		}
 		return err
 	})
 	if err != nil {
-		return "", advise(err, fmt.Sprintf("does a network policy keep pods of this namespace from port %d?", port))
+		return "", advice{err, fmt.Sprintf("does a network policy keep pods of this namespace from port %d?", port)}
 	}
 	return url + " answers", nil
 }
 
-// get asks on a connection of its own, so that two requests may reach two pods.
+// get uses a new connection for each request, so that two requests may reach two pods.
 func get(ctx context.Context, url string) (int, error) {
-	const patience = 10 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -36,7 +36,7 @@ func (p *page) get(_ context.Context, url string) (int, error) {
 
 func takeWithApplication(t *testing.T, o *operator, p *page) (map[string]v1alpha3.TestResult, []string) {
 	t.Helper()
-	return told(newApplicationWalk(o.cluster(t), application(), p.get).run(t.Context()))
+	return told(newApplicationTest(o.cluster(t), application(), p.get).run(t.Context()))
 }
 
 func TestAnApplicationThatAnswersPassesEveryStep(t *testing.T) {
@@ -63,7 +63,7 @@ func TestAStatusThatMiscountsItsPodsFails(t *testing.T) {
 
 func TestWhatIsLeftBehindIsNamed(t *testing.T) {
 	example := application()
-	w := newApplicationWalk((&operator{}).cluster(t, service(&example)), example, nil)
+	w := newApplicationTest((&operator{}).cluster(t, service(&example)), example, nil)
 	if err := w.left(t.Context()); err == nil || !strings.Contains(err.Error(), "Service is still there") {
 		t.Errorf("got %v", err)
 	}

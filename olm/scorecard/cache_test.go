@@ -13,7 +13,7 @@ import (
 
 func (o *operator) dial(address string) server { return &memory{o, address} }
 
-// memory is a memcached server that lives in a map.
+// memory is a memcached server that keeps items in a map.
 type memory struct {
 	operator *operator
 	address  string
@@ -39,7 +39,7 @@ func (m *memory) Close() error { return nil }
 func takeWithCache(t *testing.T, o *operator, existing ...client.Object) (map[string]v1alpha3.TestResult, []string) {
 	t.Helper()
 	o.items = map[string]map[string]string{}
-	return told(newCacheWalk(o.cluster(t, existing...), cache(), o.dial).run(t.Context()))
+	return told(newCacheTest(o.cluster(t, existing...), cache(), o.dial).run(t.Context()))
 }
 
 func cache() unstructured.Unstructured {
@@ -60,14 +60,14 @@ func TestAWorkingOperatorPassesEveryStep(t *testing.T) {
 	}
 }
 
-func TestAStepThatFailsEndsTheWalkAndTheCacheIsTakenAway(t *testing.T) {
+func TestNoStepFollowsAFailedOneAndTheCacheIsDeleted(t *testing.T) {
 	results, order := takeWithCache(t, &operator{forget: true})
 	failed := results["store and read a key on every server"]
 	if failed.State != v1alpha3.FailState || len(failed.Errors) != 1 || !strings.Contains(failed.Errors[0], "cache miss") || len(failed.Suggestions) != 1 {
 		t.Errorf("got %+v", failed)
 	}
 	if last := order[len(order)-1]; last != "delete it: pass" || len(order) != 4 {
-		t.Errorf("the walk went %v", order)
+		t.Errorf("the steps were %v", order)
 	}
 }
 

@@ -1,6 +1,6 @@
-// Command scorecard is the project's own scorecard test: it does with an installed operator what a user does, and
-// reports each step. operator-sdk runs it in a pod, with the bundle mounted at /bundle, and reads the result from
-// the pod's log as JSON; so nothing else is ever written to standard output.
+// Command scorecard is the project's own scorecard test: it does with an installed operator what a user does, and reports
+// each step. operator-sdk runs it in a pod with the bundle mounted at /bundle, and reads the result as JSON from the pod's
+// log, so the program writes nothing else to standard output.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// run reports a failed test in the JSON; the error is for what keeps it from reporting at all.
+// run reports failed tests in the JSON. It returns an error only if it cannot report.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 || args[0] != "user-walk" && args[0] != "version" {
 		return errors.New("usage: scorecard user-walk | scorecard version")
@@ -70,21 +70,21 @@ func userWalk(ctx context.Context) []v1alpha3.TestResult {
 	var results []v1alpha3.TestResult
 	for _, example := range examples {
 		example.SetNamespace(namespace)
-		results = append(results, walkWith(ctx, cluster, example)...)
+		results = append(results, try(ctx, cluster, example)...)
 	}
 	return results
 }
 
-// walkWith takes the walk of the example's kind. An example that nobody walks with has not been tried, and so fails.
-func walkWith(ctx context.Context, cluster client.Client, example unstructured.Unstructured) []v1alpha3.TestResult {
+// try tests one example. An example of a kind that has no test fails.
+func try(ctx context.Context, cluster client.Client, example unstructured.Unstructured) []v1alpha3.TestResult {
 	switch example.GetKind() {
 	case "Memcached":
-		return newCacheWalk(cluster, example, dial).run(ctx)
+		return newCacheTest(cluster, example, dial).run(ctx)
 	case "Application":
-		return newApplicationWalk(cluster, example, get).run(ctx)
+		return newApplicationTest(cluster, example, get).run(ctx)
 	}
-	return []v1alpha3.TestResult{broken("walk with the example "+example.GetName(),
-		fmt.Errorf("this program has no walk for the kind %s: add one", example.GetKind()))}
+	return []v1alpha3.TestResult{broken("test the example "+example.GetName(),
+		fmt.Errorf("this program has no test for the kind %s: add one", example.GetKind()))}
 }
 
 func connect() (client.Client, error) {

@@ -8,23 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// advice is an error together with what its reader can do about it.
+// advice is an error with a suggestion of what its reader can do about it.
 type advice struct {
 	error
 	suggestion string
 }
 
-func (a advice) Unwrap() error { return a.error }
-
-// advise adds a suggestion to an error.
-func advise(err error, suggestion string) error {
-	if err == nil {
-		return nil
-	}
-	return advice{err, suggestion}
-}
-
-// outcome is the result of one step of the walk with an object of a kind.
+// outcome is the result of one step with an object of a kind.
 func outcome(kind, step, log string, err error) v1alpha3.TestResult {
 	result := v1alpha3.TestResult{
 		Name: "user-walk: " + kind + ": " + step, State: v1alpha3.PassState, Log: log, CreationTimestamp: metav1.NewTime(time.Now()),

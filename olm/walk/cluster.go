@@ -24,14 +24,12 @@ import (
 
 // Cluster is the cluster that KUBECONFIG names.
 type Cluster struct {
-	// Client reads and writes without a cache: what it returns is what the API server has now.
+	// Client has no cache: it reads the current state from the API server.
 	Client client.WithWatch
 	// Config is how Client connects.
 	Config *rest.Config
 	// KubectlPath is the kubectl that Kubectl runs.
 	KubectlPath string
-	// Say, unless nil, is told when OLM had to be made to look again.
-	Say func(format string, args ...any)
 }
 
 // Connect opens the cluster of KUBECONFIG (or ~/.kube/config), and fails when its API
@@ -42,7 +40,7 @@ func Connect(ctx context.Context, kubectl string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to connect to (set KUBECONFIG, or run `make cluster`): %w", err)
 	}
-	// The API server's own fairness is limit enough; the client's default is made for controllers.
+	// The default limit is made for controllers. The API server's priority and fairness suffice here.
 	config.QPS = -1
 	scheme, err := newScheme()
 	if err != nil {
@@ -84,15 +82,15 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// Within calls check twice a second until it returns nil. When d has passed first, or
-// ctx has ended, it returns check's last error, which should name what is still missing.
+// Within calls check twice a second until it returns nil. If d passes first, or ctx ends, it returns the last error of check,
+// which should name what is missing.
 func Within(ctx context.Context, d time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 500*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		err := check(ctx)
-		// Once the time is up, errors only say that, and would hide what was missing.
+		// An error after the deadline only says that time is up, and would hide what is missing.
 		if ctx.Err() == nil || last == nil {
 			last = err
 		}

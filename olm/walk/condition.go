@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Condition reads the OperatorCondition of a version.
-func (c *Cluster) Condition(ctx context.Context, version string) (*operatorsv2.OperatorCondition, error) {
+// operatorCondition reads the OperatorCondition of a version.
+func (c *Cluster) operatorCondition(ctx context.Context, version string) (*operatorsv2.OperatorCondition, error) {
 	var condition operatorsv2.OperatorCondition
 	if err := c.Client.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: CSVName(version)}, &condition); err != nil {
 		return nil, fmt.Errorf("read the OperatorCondition of %s: %w", version, err)
@@ -22,10 +22,10 @@ func (c *Cluster) Condition(ctx context.Context, version string) (*operatorsv2.O
 	return &condition, nil
 }
 
-// Report says in the OperatorCondition of a version, as its operator would, whether it can be upgraded, and waits until OLM
-// has taken note.
+// Report writes into the OperatorCondition of a version, as its operator would, whether it can be upgraded, and waits until OLM
+// has observed that.
 func (c *Cluster) Report(ctx context.Context, version string, upgradeable metav1.ConditionStatus, reason, message string) error {
-	condition, err := c.Condition(ctx, version)
+	condition, err := c.operatorCondition(ctx, version)
 	if err != nil {
 		return err
 	}
@@ -37,11 +37,11 @@ func (c *Cluster) Report(ctx context.Context, version string, upgradeable metav1
 	return c.WaitReported(ctx, version, upgradeable, time.Minute)
 }
 
-// WaitReported waits until OLM has taken note of what the operator of the version reports, and that is the given status.
+// WaitReported waits until the operator of the version reports the given status, and OLM has observed it.
 func (c *Cluster) WaitReported(ctx context.Context, version string, upgradeable metav1.ConditionStatus, d time.Duration) error {
 	what := fmt.Sprintf("%s to report %s=%s", CSVName(version), operatorsv2.Upgradeable, upgradeable)
 	return Within(ctx, d, what, func(ctx context.Context) error {
-		condition, err := c.Condition(ctx, version)
+		condition, err := c.operatorCondition(ctx, version)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (c *Cluster) WaitReported(ctx context.Context, version string, upgradeable 
 		case spec == nil:
 			return errors.New("spec has no such condition")
 		case status == nil || status.ObservedGeneration != condition.Generation:
-			return errors.New("OLM has not taken note of it")
+			return errors.New("OLM has not observed it")
 		case spec.Status != upgradeable || status.Status != upgradeable:
 			return fmt.Errorf("it is %s in spec (%s), %s in status", spec.Status, spec.Message, status.Status)
 		}
@@ -61,7 +61,7 @@ func (c *Cluster) WaitReported(ctx context.Context, version string, upgradeable 
 
 // Override lets a version be upgraded whatever its operator reports, as an administrator may.
 func (c *Cluster) Override(ctx context.Context, version, message string) error {
-	condition, err := c.Condition(ctx, version)
+	condition, err := c.operatorCondition(ctx, version)
 	if err != nil {
 		return err
 	}

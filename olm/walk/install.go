@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,20 +20,19 @@ import (
 )
 
 const (
-	// Namespace is where the manifests in olm/ install the operator.
+	// Namespace is the namespace in which the manifests in olm/ install the operator.
 	Namespace = "memcached-operator-system"
 	// Package is the operator's name in the catalog, and the name of its Subscription.
 	Package = "memcached-operator"
 	// MemcachedCRD is the name of the CRD of the Memcached kind.
 	MemcachedCRD = "memcacheds.cache.example.com"
-	// ApplicationCRD is the name of the CRD of the Application kind, which there is from version 0.2.0 on.
+	// ApplicationCRD is the name of the CRD of the Application kind. Version 0.1.0 does not have it.
 	ApplicationCRD = "applications.app.example.com"
 )
 
-// Leftovers is what OLM leaves on the cluster when the Subscription, the versions, the
-// resources, their definitions and the manifests are deleted: roles for people, which came
-// with the bundle, and OLM's own note that there was such an operator. The lines are those
-// of Inventory. None of it does anything.
+// Leftovers are the objects that OLM leaves on the cluster when the Subscription, the versions, the resources, their CRDs and
+// the manifests are deleted: roles for people, which the bundle has, and OLM's record of the operator. They have no effect.
+// The lines have the format of Inventory.
 var Leftovers = []string{
 	"clusterroles.rbac.authorization.k8s.io memcached-operator-application-editor-role",
 	"clusterroles.rbac.authorization.k8s.io memcached-operator-application-viewer-role",
@@ -42,9 +42,8 @@ var Leftovers = []string{
 	"operators.operators.coreos.com " + Package + "." + Namespace,
 }
 
-// Install applies every manifest of the folder, as `kubectl apply -f olm/` does; the
-// Subscription last, when the catalog is served. For one that was deleted a short time ago
-// under this name, OLM would still decide by what it remembers of it.
+// Install applies every manifest of the folder, as `kubectl apply -f olm/` does. It applies the Subscription last, when the
+// catalog is served: if a catalog of this name was deleted shortly before, OLM would still resolve from its content.
 func (c *Cluster) Install(ctx context.Context, folder string) error {
 	err := c.Client.List(ctx, &operatorsv1alpha1.CatalogSourceList{}, client.Limit(1))
 	if meta.IsNoMatchError(err) {
@@ -74,23 +73,17 @@ func (c *Cluster) installCatalog(ctx context.Context, folder string) error {
 	return c.WaitCatalog(ctx, Package, 3*time.Minute)
 }
 
-// manifests are the file of the Subscription, and the others in the folder.
+// manifests returns the folder's manifest of the Subscription, and the others.
 func manifests(folder string) (subscription string, others []string, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
 		return "", nil, fmt.Errorf("list the manifests in %s: %w", folder, err)
 	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "subscription.yaml") {
-			subscription = file
-		} else {
-			others = append(others, file)
-		}
-	}
-	if subscription == "" {
+	i := slices.IndexFunc(files, func(file string) bool { return strings.HasSuffix(file, "subscription.yaml") })
+	if i < 0 {
 		return "", nil, fmt.Errorf("the folder %s has no …subscription.yaml", folder)
 	}
-	return subscription, others, nil
+	return files[i], slices.Delete(files, i, i+1), nil
 }
 
 // WaitInstalled waits until the Subscription has installed the CSV of this version
@@ -105,7 +98,14 @@ func (c *Cluster) WaitInstalled(ctx context.Context, version string, d time.Dura
 		if sub.Status.InstalledCSV != name {
 			return fmt.Errorf("subscription is at %q (state %q, %s)", sub.Status.InstalledCSV, sub.Status.State, failing(sub.Status.Conditions))
 		}
-		return c.csvSucceeded(ctx, Namespace, name)
+		var csv operatorsv1alpha1.ClusterServiceVersion
+		if err := c.Client.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: name}, &csv); err != nil {
+			return err
+		}
+		if csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+			return fmt.Errorf("csv %s is %s: %s: %s", name, csv.Status.Phase, csv.Status.Reason, csv.Status.Message)
+		}
+		return nil
 	})
 }
 
@@ -114,18 +114,7 @@ func CSVName(version string) string {
 	return Package + ".v" + version
 }
 
-func (c *Cluster) csvSucceeded(ctx context.Context, namespace, name string) error {
-	var csv operatorsv1alpha1.ClusterServiceVersion
-	if err := c.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &csv); err != nil {
-		return err
-	}
-	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
-		return fmt.Errorf("csv %s is %s: %s: %s", name, csv.Status.Phase, csv.Status.Reason, csv.Status.Message)
-	}
-	return nil
-}
-
-// failing lists the Subscription's conditions that say what keeps it from installing.
+// failing returns a condition of the Subscription that says why it does not install.
 func failing(conditions []operatorsv1alpha1.SubscriptionCondition) string {
 	out := "no failing condition"
 	for _, cond := range conditions {
@@ -136,8 +125,8 @@ func failing(conditions []operatorsv1alpha1.SubscriptionCondition) string {
 	return out
 }
 
-// InUse names the caches, the applications and the installed versions of the operator that
-// are on the cluster. It is empty on a cluster that knows none of these kinds.
+// InUse names the caches, applications and installed versions of the operator on the cluster. Kinds that the cluster does not
+// know are no error.
 func (c *Cluster) InUse(ctx context.Context) ([]string, error) {
 	var used []string
 	for what, kind := range map[string]schema.GroupVersionKind{
@@ -147,7 +136,7 @@ func (c *Cluster) InUse(ctx context.Context) ([]string, error) {
 		objects := &metav1.PartialObjectMetadataList{}
 		objects.SetGroupVersionKind(kind)
 		if err := c.Client.List(ctx, objects); err != nil && !meta.IsNoMatchError(err) {
-			return nil, fmt.Errorf("look for what the operator looks after: %w", err)
+			return nil, fmt.Errorf("list the resources of the operator: %w", err)
 		}
 		for _, object := range objects.Items {
 			used = append(used, fmt.Sprintf("%s %s/%s", what, object.Namespace, object.Name))
@@ -155,7 +144,7 @@ func (c *Cluster) InUse(ctx context.Context) ([]string, error) {
 	}
 	var csvs operatorsv1alpha1.ClusterServiceVersionList
 	if err := c.Client.List(ctx, &csvs); err != nil && !meta.IsNoMatchError(err) {
-		return nil, fmt.Errorf("look for installed operators: %w", err)
+		return nil, fmt.Errorf("list the installed operators: %w", err)
 	}
 	for _, csv := range csvs.Items {
 		// OLM copies a CSV that serves all namespaces into each of them.
@@ -167,50 +156,35 @@ func (c *Cluster) InUse(ctx context.Context) ([]string, error) {
 	return used, nil
 }
 
-// Delete runs kubectl delete with args. What is not there, objects or their whole kind, is
-// no error.
+// unknownKind matches kubectl's error if the kind does not exist on the cluster.
+var unknownKind = regexp.MustCompile("the server doesn't have a resource type|no matches for kind")
+
+// Delete runs kubectl delete with args. Objects that do not exist, or whose kind does not exist, are no error.
 func (c *Cluster) Delete(ctx context.Context, args ...string) error {
-	_, err := c.Kubectl(ctx, slices.Concat([]string{"delete", "--ignore-not-found"}, args)...)
-	if err != nil && isGone(err) {
+	_, err := c.Kubectl(ctx, append([]string{"delete", "--ignore-not-found"}, args...)...)
+	if err != nil && unknownKind.MatchString(err.Error()) {
 		return nil
 	}
 	return err
 }
 
-// isGone reports whether kubectl failed only because the kind itself is not, or no
-// longer, on the cluster.
-func isGone(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "the server doesn't have a resource type") || strings.Contains(text, "no matches for kind")
-}
-
-// Uninstall takes away what Install and the operator brought, in the order that the
-// README gives: applications and caches, Subscription, CSVs, then the rest of the folder,
-// the CRDs and what OLM leaves. The resources go first, and with what they own: once their
-// kind is gone, Kubernetes' garbage collector cannot look up the owner of what is left.
-// What is not there is no error.
+// Uninstall deletes what Install and the operator created, in the order of the README. The resources go first, with all they
+// own: once their kind is gone, Kubernetes' garbage collector cannot look up the owner of what is left.
 func (c *Cluster) Uninstall(ctx context.Context, folder string) error {
-	if err := c.DeleteResources(ctx); err != nil {
-		return err
-	}
-	for _, args := range [][]string{
-		{"subscriptions.operators.coreos.com", "--all", "-n", Namespace},
-		{"clusterserviceversions", "--all", "-n", Namespace, "--timeout=60s"},
-		{"-f", folder, "--timeout=120s"},
+	for _, step := range []func(context.Context) error{
+		c.DeleteResources,
+		c.deleteVersions,
+		func(ctx context.Context) error { return c.Delete(ctx, "-f", folder, "--timeout=120s") },
+		c.DeleteDefinitions,
+		c.DeleteLeftovers,
+		// OLM sometimes creates the roles of the OperatorGroup again while they are deleted with it (OLM 0.46).
+		func(ctx context.Context) error {
+			return c.Delete(ctx, "clusterroles", "-l", "olm.owner.kind=OperatorGroup,olm.owner="+Package+",olm.owner.namespace="+Namespace)
+		},
 	} {
-		if err := c.Delete(ctx, args...); err != nil {
+		if err := step(ctx); err != nil {
 			return err
 		}
-	}
-	if err := c.DeleteDefinitions(ctx); err != nil {
-		return err
-	}
-	if err := c.DeleteLeftovers(ctx); err != nil {
-		return err
-	}
-	// Now and then OLM makes the roles of the OperatorGroup anew in the moment in which they are deleted with it (OLM 0.46).
-	if err := c.Delete(ctx, "clusterroles", "-l", "olm.owner.kind=OperatorGroup,olm.owner="+Package+",olm.owner.namespace="+Namespace); err != nil {
-		return err
 	}
 	return Within(ctx, 2*time.Minute, "namespace "+Namespace+" to go", func(ctx context.Context) error {
 		var namespace corev1.Namespace
@@ -222,8 +196,17 @@ func (c *Cluster) Uninstall(ctx context.Context, folder string) error {
 	})
 }
 
-// DeleteResources deletes every application and cache of the cluster, and waits until what
-// they own is gone.
+// deleteVersions deletes every Subscription and every version in the namespace of the operator.
+func (c *Cluster) deleteVersions(ctx context.Context) error {
+	for _, kind := range []string{"subscriptions.operators.coreos.com", "clusterserviceversions"} {
+		if err := c.Delete(ctx, kind, "--all", "-n", Namespace, "--timeout=60s"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteResources deletes every application and cache of the cluster, and waits until what they own is gone.
 func (c *Cluster) DeleteResources(ctx context.Context) error {
 	for _, kind := range []string{ApplicationCRD, MemcachedCRD} {
 		if err := c.Delete(ctx, kind, "--all", "--all-namespaces", "--cascade=foreground", "--timeout=60s"); err != nil {

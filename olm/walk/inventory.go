@@ -2,7 +2,6 @@ package walk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,12 +12,12 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// passing are kinds that are no part of what is installed: what has happened, and what OLM computes from its catalogs
-// for every namespace.
-var passing = []string{"events", "packagemanifests", "componentstatuses"}
+// ignored are kinds whose objects nobody installs: events, statuses, and what OLM derives from its catalogs for every
+// namespace.
+var ignored = []string{"events", "packagemanifests", "componentstatuses"}
 
-// Inventory names everything that is on the cluster, sorted: a line for each object of each kind that can be listed,
-// for example "deployments.apps default/cache" or "clusterroles.rbac.authorization.k8s.io admin".
+// Inventory lists all objects on the cluster, sorted: a line for each object of each kind that can be listed, for example
+// "deployments.apps default/cache" or "clusterroles.rbac.authorization.k8s.io admin".
 func (c *Cluster) Inventory(ctx context.Context) ([]string, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {
@@ -35,7 +34,7 @@ func (c *Cluster) Inventory(ctx context.Context) ([]string, error) {
 			return nil, fmt.Errorf("list the kinds of the cluster: %w", err)
 		}
 		for _, resource := range list.APIResources {
-			if slices.Contains(passing, resource.Name) || !slices.Contains(resource.Verbs, "list") {
+			if slices.Contains(ignored, resource.Name) || !slices.Contains(resource.Verbs, "list") {
 				continue
 			}
 			found, err := c.inventoryOf(ctx, group, resource)
@@ -69,27 +68,4 @@ func (c *Cluster) inventoryOf(ctx context.Context, group schema.GroupVersion, re
 		lines = append(lines, kind+" "+name)
 	}
 	return lines, nil
-}
-
-// Left returns nil if the cluster holds exactly what it did before and the lines given, else what is there too much or
-// is missing.
-func (c *Cluster) Left(ctx context.Context, before, more []string) error {
-	want := slices.Concat(before, more)
-	slices.Sort(want)
-	after, err := c.Inventory(ctx)
-	if err != nil {
-		return err
-	}
-	var differences []error
-	for _, line := range after {
-		if !slices.Contains(want, line) {
-			differences = append(differences, fmt.Errorf("there is %s", line))
-		}
-	}
-	for _, line := range want {
-		if !slices.Contains(after, line) {
-			differences = append(differences, fmt.Errorf("there is no %s", line))
-		}
-	}
-	return errors.Join(differences...)
 }

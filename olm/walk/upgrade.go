@@ -11,22 +11,21 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
-// Choice is what somebody who decides every upgrade writes into the Subscription.
+// Choice is the part of a Subscription with manual approval that differs from the manifest.
 type Choice struct {
-	// Version is the release to begin with, without the leading v, and Channel the channel to follow.
+	// Version is the release to install, without the leading v, and Channel the channel to follow.
 	Version, Channel string
 	// Source is the name of the CatalogSource; empty for the one in the manifests.
 	Source string
 }
 
-// Choose installs a release of one's choice: the manifests of the folder, with a Subscription that names the release and
-// waits for an approval of every step, the first one included. It does not wait for that.
+// Choose applies the manifests of the folder, with a Subscription that names the release and needs an approval for every
+// InstallPlan, including the first. It does not wait for the InstallPlan.
 func (c *Cluster) Choose(ctx context.Context, folder string, choice Choice) error {
 	if err := c.installCatalog(ctx, folder); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (c *Cluster) Choose(ctx context.Context, folder string, choice Choice) erro
 	return c.Subscribe(ctx, folder, choice)
 }
 
-// Subscribe is the part of Choose that makes the Subscription.
+// Subscribe creates the Subscription of Choose. The other manifests are applied already.
 func (c *Cluster) Subscribe(ctx context.Context, folder string, choice Choice) error {
 	file, _, err := manifests(folder)
 	if err != nil {
@@ -59,12 +58,12 @@ func (c *Cluster) Subscribe(ctx context.Context, folder string, choice Choice) e
 	return nil
 }
 
-// SetChannel lets the Subscription follow another channel.
+// SetChannel changes the channel of the Subscription.
 func (c *Cluster) SetChannel(ctx context.Context, channel string) error {
 	return c.patch(ctx, &operatorsv1alpha1.Subscription{}, Package, fmt.Sprintf(`{"spec":{"channel":%q}}`, channel))
 }
 
-// SetSource lets the Subscription follow the catalog of another CatalogSource, as soon as that is served.
+// SetSource waits until the catalog of another CatalogSource is served, and makes the Subscription follow it.
 func (c *Cluster) SetSource(ctx context.Context, name string) error {
 	if err := c.WaitCatalog(ctx, name, 3*time.Minute); err != nil {
 		return err
@@ -72,13 +71,13 @@ func (c *Cluster) SetSource(ctx context.Context, name string) error {
 	return c.patch(ctx, &operatorsv1alpha1.Subscription{}, Package, fmt.Sprintf(`{"spec":{"source":%q}}`, name))
 }
 
-// SetUpgradeStrategy sets how the OperatorGroup goes on from a release that failed: Default not at all,
-// UnsafeFailForward to the release that replaces it.
+// SetUpgradeStrategy sets the upgrade strategy of the OperatorGroup. After a release that failed, Default upgrades no
+// further, and UnsafeFailForward upgrades to the release that replaces it.
 func (c *Cluster) SetUpgradeStrategy(ctx context.Context, strategy operatorsv1.UpgradeStrategy) error {
 	return c.patch(ctx, &operatorsv1.OperatorGroup{}, Package, fmt.Sprintf(`{"spec":{"upgradeStrategy":%q}}`, strategy))
 }
 
-// patch merges into an object of the operator's namespace.
+// patch merges a patch into an object in the operator's namespace.
 func (c *Cluster) patch(ctx context.Context, object client.Object, name, patch string) error {
 	object.SetNamespace(Namespace)
 	object.SetName(name)
@@ -88,8 +87,8 @@ func (c *Cluster) patch(ctx context.Context, object client.Object, name, patch s
 	return nil
 }
 
-// WaitPlan waits until OLM has an InstallPlan for the version that waits for an approval. OLM takes no approval before,
-// or loses it. Should OLM rest on what it found while the upgrade before was under way, it is made to look again.
+// WaitPlan waits until an InstallPlan for the version requires approval. OLM may lose an approval that comes earlier. If OLM
+// keeps an outdated result, WaitPlan makes it resolve again.
 func (c *Cluster) WaitPlan(ctx context.Context, version string, d time.Duration) (*operatorsv1alpha1.InstallPlan, error) {
 	var found *operatorsv1alpha1.InstallPlan
 	err := Within(ctx, d, "an InstallPlan for "+CSVName(version)+" to wait for approval", func(ctx context.Context) error {
@@ -108,7 +107,7 @@ func (c *Cluster) WaitPlan(ctx context.Context, version string, d time.Duration)
 				return nil
 			}
 		}
-		if err := c.lookAgain(ctx); err != nil {
+		if err := c.resolveAgain(ctx); err != nil {
 			return err
 		}
 		return errors.New(seen)
@@ -116,12 +115,12 @@ func (c *Cluster) WaitPlan(ctx context.Context, version string, d time.Duration)
 	return found, err
 }
 
-// Approve lets OLM carry out a plan that WaitPlan has found.
+// Approve approves an InstallPlan that WaitPlan returned.
 func (c *Cluster) Approve(ctx context.Context, plan *operatorsv1alpha1.InstallPlan) error {
 	return c.patch(ctx, &operatorsv1alpha1.InstallPlan{}, plan.Name, `{"spec":{"approved":true}}`)
 }
 
-// WaitOnly waits until the version is installed as WaitInstalled does, and no other of the operator is there any more.
+// WaitOnly waits until the version is installed, as WaitInstalled does, and no other version of the operator is left.
 func (c *Cluster) WaitOnly(ctx context.Context, version string, d time.Duration) error {
 	start := time.Now()
 	if err := c.WaitInstalled(ctx, version, d); err != nil {
@@ -145,7 +144,7 @@ func (c *Cluster) WaitOnly(ctx context.Context, version string, d time.Duration)
 	})
 }
 
-// Versions are the ClusterServiceVersions of the operator in its namespace.
+// Versions returns the ClusterServiceVersions of the operator in its namespace.
 func (c *Cluster) Versions(ctx context.Context) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
 	var csvs operatorsv1alpha1.ClusterServiceVersionList
 	if err := c.Client.List(ctx, &csvs, client.InNamespace(Namespace)); err != nil {
@@ -171,24 +170,16 @@ func (c *Cluster) WaitPhase(ctx context.Context, version string, phase operators
 	return &csv, err
 }
 
-// Withdraw stops the operator and leaves everything that it looks after: it deletes the Subscription and every version,
-// and neither resources nor their definitions. It waits until the versions are gone.
+// Withdraw deletes the Subscription and every version, and waits until the operator has stopped. Resources and their CRDs
+// stay.
 func (c *Cluster) Withdraw(ctx context.Context) error {
-	for _, args := range [][]string{
-		{"subscriptions.operators.coreos.com", Package, "-n", Namespace},
-		{"clusterserviceversions", "--all", "-n", Namespace, "--timeout=60s"},
-	} {
-		if err := c.Delete(ctx, args...); err != nil {
-			return err
-		}
+	if err := c.deleteVersions(ctx); err != nil {
+		return err
 	}
 	return Within(ctx, time.Minute, "the operator to stop", func(ctx context.Context) error {
 		pods, err := c.OperatorPods(ctx)
 		if err == nil && len(pods) > 0 {
 			err = fmt.Errorf("%d pods of it are there", len(pods))
-		}
-		if apierrors.IsNotFound(err) {
-			return nil
 		}
 		return err
 	})

@@ -1,44 +1,43 @@
 package clients
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
-	"strings"
 )
 
 // Port is memcached's port in the pods of a cache.
 const Port = "11211"
 
-// Access is what an application has to know to use a cache.
+// Access is what an application needs to use a cache.
 type Access struct {
-	// Network finds hosts; nil where every host is an address.
+	// Network looks hosts up. It may be nil if every host is an address.
 	Network *Network
 
-	// TLS is used to connect, nil for plain text. The server's certificate has to be for the host that is connected to.
+	// TLS is the configuration of connections, nil for plain text. The server's certificate must be for the host.
 	TLS *tls.Config
 
-	// User and Password log in; without a user nobody does.
+	// User and Password are for the login. Without a user there is none.
 	User, Password string
 }
 
-// Dial connects to host:port, and logs in. It is what gomemcache's DialContext asks for.
+// Dial connects to host:port, and logs in. It can be gomemcache's DialContext.
 func (a Access) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := a.connect(ctx, network, address)
 	if err != nil || a.User == "" {
 		return conn, err
 	}
-	if deadline, limited := ctx.Deadline(); limited {
-		err = conn.SetDeadline(deadline)
-	}
-	if err == nil {
-		err = a.login(conn)
+	// The first request of a connection logs in: a set of any key, with name and password. Nothing follows the answer, so the
+	// reader that is dropped here has buffered nothing.
+	login := a.User + " " + a.Password
+	answer, err := newConn(conn).Command(fmt.Sprintf("set auth 0 0 %d\r\n%s", len(login), login))
+	if err == nil && answer != "STORED" {
+		err = fmt.Errorf("memcached says %q", answer)
 	}
 	if err != nil {
 		_ = conn.Close() // It is of no use.
-		return nil, err
+		return nil, fmt.Errorf("log in as %s: %w", a.User, err)
 	}
 	return conn, nil
 }
@@ -59,21 +58,4 @@ func (a Access) connect(ctx context.Context, network, address string) (net.Conn,
 	config := a.TLS.Clone()
 	config.ServerName = host
 	return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
-}
-
-// login sends the first request of a connection: a set of any key, with name and password.
-func (a Access) login(conn net.Conn) error {
-	secret := a.User + " " + a.Password
-	if _, err := fmt.Fprintf(conn, "set auth 0 0 %d\r\n%s\r\n", len(secret), secret); err != nil {
-		return fmt.Errorf("log in: %w", err)
-	}
-	// Nothing follows the answer, so nothing is read that would be missed later.
-	answer, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		return fmt.Errorf("log in: %w", err)
-	}
-	if answer := strings.TrimSpace(answer); answer != "STORED" {
-		return fmt.Errorf("log in as %s: memcached says %q", a.User, answer)
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package clients
 import (
 	"bufio"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -11,9 +10,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
-// cache is a memcached that knows set, get and, if it has a secret, the login.
+// cache is a memcached that implements set, get and, if it has a secret, the login.
 type cache struct {
 	secret string
 
@@ -108,7 +109,7 @@ func (c *cache) lose(keys ...string) {
 	}
 }
 
-// disconnect ends the connections that are open, and goes on listening.
+// disconnect ends the open connections. The cache still listens.
 func (c *cache) disconnect() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -152,7 +153,6 @@ func TestANetworkNeedsAServerAndSomethingToSearch(t *testing.T) {
 	}
 }
 
-// Who is refused knows by whom and why; who is let in can store and read.
 func TestLogin(t *testing.T) {
 	c := &cache{secret: "app right"}
 	host, port := c.serve(t, nil)
@@ -165,7 +165,7 @@ func TestLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := &Conn{Conn: conn, lines: bufio.NewReader(conn)}
+	open := newConn(conn)
 	open.Ask(t.Context(), func(err error) {
 		if err != nil {
 			t.Error(err)
@@ -181,34 +181,28 @@ func TestLogin(t *testing.T) {
 	})
 }
 
-// A certificate is for servers and clients, for the hosts it names, and is taken only by who trusts its CA.
+// Access connects with TLS if the certificate is of the CA, for the host and not expired.
 func TestCertificates(t *testing.T) {
-	authority, other := newAuthority(t), newAuthority(t)
-	served := issue(t, authority, time.Hour, "localhost")
-	config, err := served.TLS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority, other := agenttesting.NewAuthority(t), agenttesting.NewAuthority(t)
+	config := tlsConfig(t, authority.Issue(t, time.Now().Add(time.Hour), "localhost"))
 	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, config.RootCAs
 	_, port := (&cache{}).serve(t, config)
+	soon, past := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
 	for name, test := range map[string]struct {
-		certificate *Certificate
-		host        string
-		good        bool
+		files map[string]string
+		host  string
+		good  bool
 	}{
-		"the CA's":            {issue(t, authority, time.Hour, "client"), "localhost", true},
-		"another host":        {issue(t, authority, time.Hour, "client"), "127.0.0.1", false},
-		"another CA's":        {issue(t, other, time.Hour, "client"), "localhost", false},
-		"one that is expired": {issue(t, authority, -time.Minute, "client"), "localhost", false},
+		"the CA's":            {authority.Issue(t, soon, "client"), "localhost", true},
+		"another host":        {authority.Issue(t, soon, "client"), "127.0.0.1", false},
+		"another CA's":        {other.Issue(t, soon, "client"), "localhost", false},
+		"one that is expired": {authority.Issue(t, past, "client"), "localhost", false},
 	} {
-		config, err := test.certificate.TLS()
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := tlsConfig(t, test.files)
 		config.ServerName = test.host
 		conn, err := tls.Dial("tcp", net.JoinHostPort("127.0.0.1", port), config)
 		if err == nil {
-			open := &Conn{Conn: conn, lines: bufio.NewReader(conn)}
+			open := newConn(conn)
 			open.Ask(t.Context(), func(failed error) { err = failed })
 			_ = conn.Close()
 		}
@@ -218,49 +212,26 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-func newAuthority(t *testing.T) *Authority {
+func tlsConfig(t *testing.T, files map[string]string) *tls.Config {
 	t.Helper()
-	authority, err := NewAuthority()
+	certificates, err := agenttesting.NewVolume(t, files).Files().Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return authority
+	return certificates.TLS()
 }
 
-func issue(t *testing.T, authority *Authority, d time.Duration, host string) *Certificate {
-	t.Helper()
-	certificate, err := authority.Issue(time.Now().Add(d), host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return certificate
-}
-
-func TestACertificateThatHasExpiredWasOnceGood(t *testing.T) {
-	config, err := issue(t, newAuthority(t), -time.Minute, "a").TLS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !leaf.NotBefore.Before(leaf.NotAfter) || leaf.NotAfter.After(time.Now()) {
-		t.Errorf("it is valid from %s to %s", leaf.NotBefore, leaf.NotAfter)
-	}
-}
-
-// Keys are spread over all hosts, and a key stays where it is.
+// Keys are spread over all hosts, and each is always on the same host.
 func TestKeysAreSpread(t *testing.T) {
 	hosts, places := hostList{"a", "b", "c"}, map[string]int{}
-	for i := range 300 {
-		address, err := hosts.PickServer(itemKey(i))
+	for _, key := range itemKeys(300) {
+		address, err := hosts.PickServer(key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := hosts.PickServer(itemKey(i))
+		again, err := hosts.PickServer(key)
 		if err != nil || again != address {
-			t.Errorf("%s is at %s and at %s: %v", itemKey(i), address, again, err)
+			t.Errorf("%s is at %s and at %s: %v", key, address, again, err)
 		}
 		places[address.String()]++
 	}
@@ -274,14 +245,14 @@ func TestKeysAreSpread(t *testing.T) {
 	}
 }
 
-// What an item of a server holds is found in no other item, nor in another server.
+// The values of items differ, in one server and between servers.
 func TestItemsDiffer(t *testing.T) {
 	one := NewMemcached("a", "a", Access{})
 	other := NewMemcached("b", "b", Access{})
-	if string(one.value(1, 20)) == string(one.value(2, 20)) || string(one.value(1, 20)) == string(other.value(1, 20)) {
+	if string(one.value("1", 20)) == string(one.value("2", 20)) || string(one.value("1", 20)) == string(other.value("1", 20)) {
 		t.Error("items are alike")
 	}
-	if n := len(one.value(1, 20)); n != 20 {
+	if n := len(one.value("1", 20)); n != 20 {
 		t.Errorf("an item has %d bytes, want 20", n)
 	}
 }

@@ -1,23 +1,25 @@
 package clients
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/textproto"
 	"strings"
 	"time"
 )
 
-// patience is how long a request may take. A client that waits longer has been failed.
+// patience is how long a request may take. A longer one counts as failed.
 const patience = 2 * time.Second
 
-// Conn is one connection to memcached, which is never opened anew.
+// Conn is one connection to memcached. It does not reconnect.
 type Conn struct {
 	net.Conn
-	lines *bufio.Reader
+	text *textproto.Conn
 }
+
+func newConn(conn net.Conn) *Conn { return &Conn{Conn: conn, text: textproto.NewConn(conn)} }
 
 // Open connects to memcached on a host.
 func (a Access) Open(ctx context.Context, host string) (*Conn, error) {
@@ -27,7 +29,7 @@ func (a Access) Open(ctx context.Context, host string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Conn{Conn: conn, lines: bufio.NewReader(conn)}, nil
+	return newConn(conn), nil
 }
 
 // Command sends a line, and returns the first line of the answer.
@@ -35,22 +37,17 @@ func (c *Conn) Command(line string) (string, error) {
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		return "", err
 	}
-	if _, err := fmt.Fprintf(c.Conn, "%s\r\n", line); err != nil {
+	if err := c.text.PrintfLine("%s", line); err != nil {
 		return "", err
 	}
-	return c.line()
-}
-
-func (c *Conn) line() (string, error) {
-	line, err := c.lines.ReadString('\n')
-	return strings.TrimRight(line, "\r\n"), err
+	return c.text.ReadLine()
 }
 
 // Stats returns memcached's statistics of a topic, for example "settings".
 func (c *Conn) Stats(topic string) (map[string]string, error) {
 	stats := map[string]string{}
 	line, err := c.Command("stats " + topic)
-	for ; err == nil && line != "END"; line, err = c.line() {
+	for ; err == nil && line != "END"; line, err = c.text.ReadLine() {
 		words := strings.SplitN(line, " ", 3)
 		if len(words) != 3 || words[0] != "STAT" {
 			return nil, fmt.Errorf("stats %s: memcached says %q", topic, line)
@@ -63,7 +60,8 @@ func (c *Conn) Stats(topic string) (map[string]string, error) {
 // Name implements Server.
 func (c *Conn) Name() string { return "the open connection to " + c.RemoteAddr().String() }
 
-// Ask implements Server: it stores an item and reads it. Others that are asked meanwhile have items of their own.
+// Ask implements Server: it stores an item and reads it. The key has the connection's address, so that connections do not
+// overwrite each other's items.
 func (c *Conn) Ask(_ context.Context, done func(error)) { done(c.storeAndRead(time.Now().String())) }
 
 func (c *Conn) storeAndRead(value string) error {
@@ -76,7 +74,7 @@ func (c *Conn) storeAndRead(value string) error {
 		return err
 	}
 	answer, err = c.Command("get " + key)
-	for ; err == nil && answer != "END"; answer, err = c.line() {
+	for ; err == nil && answer != "END"; answer, err = c.text.ReadLine() {
 		if answer == value {
 			value = ""
 		}

@@ -8,33 +8,33 @@ import (
 )
 
 const (
-	// interval is how often each server is asked.
+	// interval is the time between two rounds with a server.
 	interval = 50 * time.Millisecond
-	// remembered is how many failures are kept in words; all are counted.
+	// remembered is how many failures are kept as text. All are counted.
 	remembered = 10
 )
 
-// Server is one that is asked.
+// Server is a server under load.
 type Server interface {
-	// Name tells it from others, for example by the name of its pod.
+	// Name identifies the server, for example by the name of its pod.
 	Name() string
-	// Ask makes one round of requests and passes what came of each to done, nil for a right answer. It returns
+	// Ask makes one round of requests and calls done for each: with nil for a correct answer, else with the failure. It returns
 	// within a few seconds.
 	Ask(ctx context.Context, done func(error))
-	// Close gives up its connections.
+	// Close closes its connections.
 	Close() error
 }
 
-// Counts are what has come of the requests so far.
+// Counts are the results of requests.
 type Counts struct {
 	Requests, Failed int
-	// Slowest is how long the longest round with one server took.
+	// Slowest is the duration of the longest round with a server.
 	Slowest time.Duration
-	// Failures are the first failures in words, with the time and the server.
+	// Failures are the first failures as text, with the time and the server.
 	Failures []string
 }
 
-// Load asks servers until it is stopped.
+// Load sends requests to servers until it is stopped.
 type Load struct {
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
@@ -44,7 +44,7 @@ type Load struct {
 	counts  Counts
 }
 
-// StartLoad begins to ask the servers, each at its own pace, and closes them when it is stopped.
+// StartLoad starts a load on the servers. Each has a goroutine of its own. Stop closes them.
 func StartLoad(servers []Server) *Load {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Load{cancel: cancel, servers: servers}
@@ -59,7 +59,7 @@ func (l *Load) ask(ctx context.Context, server Server) {
 	defer ticker.Stop()
 	for {
 		start := time.Now()
-		// Not ctx: a request that is under way at the end has its time, too.
+		// Not ctx: a request under way is not cancelled at the end.
 		server.Ask(context.Background(), func(err error) { l.count(server, err) })
 		l.took(time.Since(start))
 		select {
@@ -89,7 +89,7 @@ func (l *Load) took(d time.Duration) {
 	l.counts.Slowest = max(l.counts.Slowest, d)
 }
 
-// Counts returns what has come of the requests since the last call, and counts from zero again.
+// Counts returns the results since the last call, and counts from zero again.
 func (l *Load) Counts() Counts {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -98,7 +98,7 @@ func (l *Load) Counts() Counts {
 	return counts
 }
 
-// Stop asks no more, and waits for the requests that are under way. It may be called again.
+// Stop ends the load and waits for the requests under way. It may be called again.
 func (l *Load) Stop() error {
 	l.cancel()
 	l.ended.Wait()

@@ -96,7 +96,7 @@ func TestEveryWayToFailIsCounted(t *testing.T) {
 			trouble()
 			after := within(t, l, "failure", func(c Counts) bool { return c.Failed > 0 })
 			if len(after.Failures) == 0 || !strings.Contains(after.Failures[0], " a: ") {
-				t.Errorf("the failure is not told: %v", after.Failures)
+				t.Errorf("Failures lacks it: %v", after.Failures)
 			}
 		})
 	}
@@ -104,7 +104,7 @@ func TestEveryWayToFailIsCounted(t *testing.T) {
 
 func TestItemsThatAreGoneAreMissing(t *testing.T) {
 	c, client := server(t, "a")
-	const size = 10
+	const size = 20
 	if err := client.Store(20, size); err != nil {
 		t.Fatal(err)
 	}

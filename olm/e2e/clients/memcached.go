@@ -15,14 +15,14 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 )
 
-// Spread is gomemcache's client for several hosts: a key is always on the same of them.
+// Spread returns gomemcache's client for several hosts. It stores each key on one of them.
 func (a Access) Spread(hosts ...string) *memcache.Client {
 	client := memcache.NewFromSelector(hostList(hosts))
 	client.DialContext, client.Timeout = a.Dial, patience
 	return client
 }
 
-// hostList chooses one of the hosts for a key. Their order is what a key's place depends on.
+// hostList chooses one of the hosts for a key. The choice depends on the order of the hosts.
 type hostList []string
 
 func (l hostList) PickServer(key string) (net.Addr, error) {
@@ -40,7 +40,7 @@ func (l hostList) Each(do func(net.Addr) error) error {
 	return failed
 }
 
-// host is the address of memcached on a host, by name.
+// host is the address of memcached on a host. It keeps the name, which Access.Dial looks up.
 type host string
 
 func (host) Network() string { return "tcp" }
@@ -51,8 +51,8 @@ func (h host) String() string {
 	return net.JoinHostPort(string(h), Port)
 }
 
-// Memcached is one memcached server. As a Server, a round is a write on a connection that is kept and a read on a new
-// one: the first breaks when memcached ends, the second fails while none listens.
+// Memcached is one memcached server. As a Server, a round is a write on a connection that stays open, which breaks when
+// memcached ends, and a read on a new connection, which fails while memcached does not listen.
 type Memcached struct {
 	name, host string
 	access     Access
@@ -63,16 +63,16 @@ type Memcached struct {
 	outcome Outcome
 }
 
-// Outcome is what came of the requests to one server.
+// Outcome counts the requests to one server.
 type Outcome struct {
 	Requests int
-	// Failed are the times at which failures were noticed, in order.
+	// Failed are the times of the failures, in order.
 	Failed []time.Time
 	// Failure is the first failure.
 	Failure error
 }
 
-// Missed is how long the server did not answer, as its clients saw it: from the first failure to the last.
+// Missed returns the time from the first failure to the last: how long the server did not answer, as its clients saw it.
 func (o Outcome) Missed() time.Duration {
 	if len(o.Failed) == 0 {
 		return 0
@@ -80,7 +80,7 @@ func (o Outcome) Missed() time.Duration {
 	return o.Failed[len(o.Failed)-1].Sub(o.Failed[0])
 }
 
-// Overlaps reports whether two servers did not answer at the same time.
+// Overlaps tells whether there was a time at which neither of two servers answered.
 func (o Outcome) Overlaps(other Outcome) bool {
 	if len(o.Failed) == 0 || len(other.Failed) == 0 {
 		return false
@@ -88,7 +88,7 @@ func (o Outcome) Overlaps(other Outcome) bool {
 	return !o.Failed[len(o.Failed)-1].Before(other.Failed[0]) && !other.Failed[len(other.Failed)-1].Before(o.Failed[0])
 }
 
-// NewMemcached names a server. The host is a DNS name or an address, with a port if that is not Port.
+// NewMemcached returns a server with this name. The host is a DNS name or an address, with a port if that is not Port.
 func NewMemcached(name, host string, access Access) *Memcached {
 	return &Memcached{name: name, host: host, access: access, kept: access.Spread(host)}
 }
@@ -106,7 +106,7 @@ func (m *Memcached) Ask(_ context.Context, done func(error)) {
 	err := m.kept.Set(&memcache.Item{Key: "load", Value: []byte(want)})
 	done(m.count(err))
 	if err != nil {
-		return // What is read now says nothing.
+		return // There is nothing to read.
 	}
 	fresh := m.access.Spread(m.host)
 	item, err := fresh.Get("load")
@@ -129,7 +129,7 @@ func (m *Memcached) count(err error) error {
 	return err
 }
 
-// Outcome returns what has come of the requests of Ask so far.
+// Outcome returns the counts of Ask so far.
 func (m *Memcached) Outcome() Outcome {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -138,34 +138,29 @@ func (m *Memcached) Outcome() Outcome {
 	return outcome
 }
 
-// Store writes n items of this many bytes, which Missing looks for.
+// Store writes n items of this many bytes.
 func (m *Memcached) Store(n, size int) error {
 	client := m.access.Spread(m.host)
-	for i := range n {
-		if err := client.Set(&memcache.Item{Key: itemKey(i), Value: m.value(i, size)}); err != nil {
+	for _, key := range itemKeys(n) {
+		if err := client.Set(&memcache.Item{Key: key, Value: m.value(key, size)}); err != nil {
 			return errors.Join(fmt.Errorf("store an item in %s: %w", m.name, err), client.Close())
 		}
 	}
 	return client.Close()
 }
 
-// Missing is how many of the n items of this many bytes that Store wrote are not there, or not as they were written.
+// Missing returns how many of the n items of this many bytes that Store wrote are lost or changed.
 func (m *Memcached) Missing(n, size int) (int, error) {
 	const atOnce = 500
 	client := m.access.Spread(m.host)
 	missing := 0
-	for begin := 0; begin < n; begin += atOnce {
-		end := min(begin+atOnce, n)
-		var keys []string
-		for i := begin; i < end; i++ {
-			keys = append(keys, itemKey(i))
-		}
+	for keys := range slices.Chunk(itemKeys(n), atOnce) {
 		items, err := client.GetMulti(keys)
 		if err != nil {
 			return n, errors.Join(fmt.Errorf("read the items of %s: %w", m.name, err), client.Close())
 		}
-		for i := begin; i < end; i++ {
-			if item := items[itemKey(i)]; item == nil || string(item.Value) != string(m.value(i, size)) {
+		for _, key := range keys {
+			if item := items[key]; item == nil || string(item.Value) != string(m.value(key, size)) {
 				missing++
 			}
 		}
@@ -173,10 +168,16 @@ func (m *Memcached) Missing(n, size int) (int, error) {
 	return missing, client.Close()
 }
 
-func itemKey(i int) string { return "stored-" + strconv.Itoa(i) }
+func itemKeys(n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = "stored-" + strconv.Itoa(i)
+	}
+	return keys
+}
 
-// value is another one for each item and each server, so that one in another's place is missed.
-func (m *Memcached) value(i, size int) []byte {
-	text := m.name + " " + strconv.Itoa(i) + " "
+// value differs for each item and each server, so that an item in the wrong place counts as missing.
+func (m *Memcached) value(key string, size int) []byte {
+	text := m.name + " " + key + " "
 	return []byte(text + strings.Repeat("x", max(0, size-len(text))))
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Network is where pods look names up.
+// Network looks names up as pods do.
 type Network struct {
 	// Config is the content of their /etc/resolv.conf.
 	Config string
@@ -18,7 +18,7 @@ type Network struct {
 	resolver *net.Resolver
 }
 
-// NewNetwork takes the content of /etc/resolv.conf in a pod. It names a server that can be reached from here.
+// NewNetwork takes the content of /etc/resolv.conf in a pod. Its name server must be reachable from this machine.
 func NewNetwork(config string) (*Network, error) {
 	n := &Network{Config: config}
 	server := ""
@@ -41,8 +41,8 @@ func NewNetwork(config string) (*Network, error) {
 	return n, nil
 }
 
-// Lookup returns the first address of a host, as a pod finds it: the name is completed in each way that the pod's
-// configuration says. An address is returned as it is.
+// Lookup returns the first address of a host, as a pod finds it: it appends each of the pod's search domains in turn. It
+// returns an address unchanged.
 func (n *Network) Lookup(ctx context.Context, host string) (string, error) {
 	if net.ParseIP(host) != nil {
 		return host, nil

@@ -6,61 +6,57 @@ import (
 	_ "embed" // For the program.
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
-// python is the machine's own, which Debian's modules are made for.
+// python is the system's own, for which Debian's modules are made.
 const python = "/usr/bin/python3"
 
 //go:embed pymemcache.py
-var program []byte
+var program string
 
-// Pymemcache is how a program in Python uses a cache. It runs as root, because it sees another /etc/resolv.conf than the rest
-// of this machine: the one that pods have.
+// Pymemcache runs a program in Python that uses a cache. It needs root, because it mounts the /etc/resolv.conf of pods for the
+// program alone.
 type Pymemcache struct {
 	// Module is the folder of the module pymemcache.
 	Module string
 
-	// Network is where it looks names up.
+	// Network has the pods' /etc/resolv.conf.
 	Network *Network
 
-	// Certificate is what it trusts and shows, nil for plain text.
-	Certificate *Certificate
+	// Certificate holds the files ca.crt, tls.crt and tls.key: the CA to trust and the certificate to show. Nil for plain text.
+	Certificate map[string]string
 
-	// User and Password log in; without a user nobody does.
+	// User and Password are for the login. Without a user there is none.
 	User, Password string
 }
 
-// Used is what came of it.
+// Used is the result of Use.
 type Used struct {
-	// Read is how many items were stored, and read again.
+	// Read is how many items were stored and read back.
 	Read int `json:"read"`
 
-	// Places are how many items are where, by host.
+	// Places is the number of items on each host.
 	Places map[string]int `json:"places"`
 
-	// Error is why pymemcache gave up, empty if it did not.
+	// Error is the error of pymemcache, empty if there was none.
 	Error string `json:"error"`
 }
 
-// Use stores items, spread over the hosts, and reads them. It runs in folder, a new one.
+// Use stores items, spread over the hosts, and reads them. It writes its files into folder, which should be empty.
 func (p Pymemcache) Use(ctx context.Context, folder string, items int, hosts ...string) (*Used, error) {
-	port, err := strconv.Atoi(Port)
-	if err != nil {
-		return nil, err
-	}
-	task := map[string]any{"hosts": hosts, "port": port, "items": items, "user": p.User, "password": p.Password, "ca": ""}
-	files := map[string][]byte{"resolv.conf": []byte(p.Network.Config), "use.py": program}
-	if c := p.Certificate; c != nil {
-		files["ca.crt"], files["tls.crt"], files["tls.key"] = c.CA, c.Leaf, c.Key
+	task := map[string]any{"hosts": hosts, "port": json.Number(Port), "items": items, "user": p.User, "password": p.Password, "ca": ""}
+	files := map[string]string{"resolv.conf": p.Network.Config, "use.py": program}
+	if p.Certificate != nil {
+		maps.Copy(files, p.Certificate)
 		task["ca"], task["certificate"], task["key"] = filepath.Join(folder, "ca.crt"), filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key")
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			return nil, err
 		}
 	}

@@ -8,14 +8,14 @@ import (
 	"net/http"
 )
 
-// Web is a web server by its URL. A round is one request on a connection of its own: a server may end a kept one at any
-// time between two requests, and Go's client would then quietly ask again.
+// Web is a web server by its URL. A round is one request on a new connection: a server may close an idle connection at any
+// time, and Go's client would then repeat the request.
 type Web struct {
 	name, url string
 	client    *http.Client
 }
 
-// NewWeb names a server.
+// NewWeb returns a server with this name.
 func NewWeb(name, url string) *Web {
 	return &Web{name: name, url: url, client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}}
 }
@@ -45,5 +45,5 @@ func (w *Web) get(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close implements Server. No connection is kept.
+// Close implements Server. No connection stays open.
 func (w *Web) Close() error { return nil }

@@ -23,8 +23,8 @@ const (
 	port = "8080/tcp"
 )
 
-// PushWebapp builds the image of the web application from the checkout at root, pushes it under a reference by tag, and returns the reference by
-// digest.
+// PushWebapp builds the image of the web application from the checkout at root, pushes it under a reference by tag, and
+// returns the reference by digest.
 func PushWebapp(ctx context.Context, root, reference string) (string, error) {
 	image, err := webapp(ctx, root)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package observe looks at what must not change, or not too much, while something happens to the operator or a cache: the
-// readiness of pods, users' resources, and what the operator made for them.
+// Package observe records what must not change, or only within limits, while something happens to the operator or a cache: the
+// readiness of pods, users' resources, and what the operator created for them.
 package observe

@@ -17,11 +17,11 @@ import (
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
-// Seen is what has happened to the pods.
+// Seen is what a PodWatch has seen.
 type Seen struct {
-	// Least is the number of pods that were ready at the worst time.
+	// Least is the lowest number of pods that were ready at the same time.
 	Least int
-	// Most is the number of pods, ready or not, that were there at a time.
+	// Most is the highest number of pods, ready or not, that existed at the same time.
 	Most int
 }
 
@@ -30,13 +30,13 @@ type PodWatch struct {
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 
-	// ready tells of each pod that is there whether it is ready.
+	// ready has every pod that exists, and whether it is ready.
 	ready map[types.UID]bool
 	seen  Seen
 	err   error
 }
 
-// WatchPods begins to follow the pods that the options select.
+// WatchPods starts to follow the pods that the options select.
 func WatchPods(ctx context.Context, c client.WithWatch, options ...client.ListOption) (*PodWatch, error) {
 	var pods corev1.PodList
 	if err := c.List(ctx, &pods, options...); err != nil {
@@ -54,12 +54,13 @@ func WatchPods(ctx context.Context, c client.WithWatch, options ...client.ListOp
 		w.cancel()
 		return nil, fmt.Errorf("follow the pods: %w", err)
 	}
+	context.AfterFunc(ctx, events.Stop)
 	w.ended.Go(func() { w.follow(ctx, events) })
 	return w, nil
 }
 
-// Stop ends the watch and returns what it has seen. The error says that the API server ended it before, so that something
-// may have been missed.
+// Stop ends the watch and returns what it has seen. It returns an error if the API server ended the watch before: then the
+// watch may have missed something.
 func (w *PodWatch) Stop() (Seen, error) {
 	w.cancel()
 	w.ended.Wait()
@@ -67,24 +68,18 @@ func (w *PodWatch) Stop() (Seen, error) {
 }
 
 func (w *PodWatch) follow(ctx context.Context, events watch.Interface) {
-	defer events.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+	for event := range events.ResultChan() {
+		switch {
+		case ctx.Err() != nil:
 			return
-		case event, open := <-events.ResultChan():
-			switch {
-			case ctx.Err() != nil:
-				return
-			case !open:
-				w.err = errors.New("the API server has ended the watch of the pods")
-				return
-			case event.Type == watch.Error:
-				w.err = fmt.Errorf("the API server has ended the watch of the pods: %w", apierrors.FromObject(event.Object))
-				return
-			}
-			w.take(event)
+		case event.Type == watch.Error:
+			w.err = fmt.Errorf("the API server has ended the watch of the pods: %w", apierrors.FromObject(event.Object))
+			return
 		}
+		w.take(event)
+	}
+	if ctx.Err() == nil {
+		w.err = errors.New("the API server has ended the watch of the pods")
 	}
 }
 
@@ -101,7 +96,7 @@ func (w *PodWatch) take(event watch.Event) {
 	w.seen.Least = min(w.seen.Least, w.count())
 }
 
-// note takes down how a pod is.
+// note records whether a pod is ready.
 func (w *PodWatch) note(pod *corev1.Pod) {
 	w.ready[pod.UID] = pod.DeletionTimestamp == nil && pods.Ready(pod)
 	w.seen.Most = max(w.seen.Most, len(w.ready))

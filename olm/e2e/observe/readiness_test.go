@@ -16,7 +16,7 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/observe"
 )
 
-// server lists pods, and then tells of the events that it is sent.
+// server lists pods, and then sends events about them.
 type server struct {
 	client.WithWatch
 	pods   []corev1.Pod
@@ -113,12 +113,12 @@ func TestWhatHappensToPodsIsSeen(t *testing.T) {
 	}
 }
 
-func TestAWatchThatEndsByItselfIsAnError(t *testing.T) {
+func TestAWatchThatTheServerEndsIsAnError(t *testing.T) {
 	if _, err := seen(t, func(w *watch.FakeWatcher) { w.Stop() }); err == nil {
-		t.Error("what may have been missed is not said")
+		t.Error("no error although events may be missing")
 	}
 	refused := &metav1.Status{Status: metav1.StatusFailure, Message: "too old resource version"}
 	if _, err := seen(t, func(w *watch.FakeWatcher) { w.Error(refused) }); err == nil {
-		t.Error("an error of the API server is not said")
+		t.Error("no error although the API server sent one")
 	}
 }

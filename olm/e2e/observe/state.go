@@ -2,42 +2,42 @@ package observe
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// managed selects what the operator has made, in every version.
+// managed selects the objects that the operator, in every version, creates.
 var managed = client.MatchingLabels{"app.kubernetes.io/managed-by": "memcached-operator"}
 
-// Pod is a pod that the operator has brought about.
+// Pod is a pod of a cache or an application.
 type Pod struct {
 	Name string
-	// Restarts counts those of all its containers.
+	// Restarts is the number of restarts of all containers.
 	Restarts int32
 }
 
-// State is what there was at one time.
+// State has what existed at one time.
 type State struct {
-	// Pods are those that were not ending.
+	// Pods are the pods that were not being deleted.
 	Pods map[types.UID]Pod
-	// Resources are those of users, by kind, namespace and name, in JSON: all that users say in them.
-	Resources map[string]string
-	// Templates are the pod templates of Deployments in JSON, by namespace and name.
-	Templates map[string]string
+	// Resources are the users' resources by kind, namespace and name, without what the operator and the API server write.
+	Resources map[string]map[string]any
+	// Templates are the pod templates of Deployments by namespace and name.
+	Templates map[string]corev1.PodTemplateSpec
 }
 
-// Take reads the state of everything that the operator looks after. The kinds are those of the users' resources.
+// Take reads the state of everything that the operator manages. The kinds are the kinds of the users' resources.
 func Take(ctx context.Context, c client.Client, kinds []schema.GroupVersionKind) (*State, error) {
-	s := &State{Pods: map[types.UID]Pod{}, Resources: map[string]string{}, Templates: map[string]string{}}
+	s := &State{Pods: map[types.UID]Pod{}, Resources: map[string]map[string]any{}, Templates: map[string]corev1.PodTemplateSpec{}}
 	var pods corev1.PodList
 	if err := c.List(ctx, &pods, managed); err != nil {
 		return nil, fmt.Errorf("list the pods: %w", err)
@@ -52,11 +52,7 @@ func Take(ctx context.Context, c client.Client, kinds []schema.GroupVersionKind)
 		return nil, fmt.Errorf("list the Deployments: %w", err)
 	}
 	for _, deployment := range deployments.Items {
-		template, err := json.Marshal(deployment.Spec.Template)
-		if err != nil {
-			return nil, fmt.Errorf("encode a pod template: %w", err)
-		}
-		s.Templates[deployment.Namespace+"/"+deployment.Name] = string(template)
+		s.Templates[deployment.Namespace+"/"+deployment.Name] = deployment.Spec.Template
 	}
 	for _, kind := range kinds {
 		var resources unstructured.UnstructuredList
@@ -65,11 +61,10 @@ func Take(ctx context.Context, c client.Client, kinds []schema.GroupVersionKind)
 			return nil, fmt.Errorf("list the resources of kind %s: %w", kind.Kind, err)
 		}
 		for _, resource := range resources.Items {
-			content, err := said(resource)
-			if err != nil {
-				return nil, err
-			}
-			s.Resources[kind.Kind+" "+resource.GetNamespace()+"/"+resource.GetName()] = content
+			delete(resource.Object, "status")
+			resource.SetManagedFields(nil)
+			resource.SetResourceVersion("")
+			s.Resources[kind.Kind+" "+resource.GetNamespace()+"/"+resource.GetName()] = resource.Object
 		}
 	}
 	return s, nil
@@ -83,33 +78,20 @@ func restarts(pod corev1.Pod) int32 {
 	return sum
 }
 
-// said is a resource without its status, and without what the API server keeps for itself.
-func said(resource unstructured.Unstructured) (string, error) {
-	object := resource.DeepCopy()
-	unstructured.RemoveNestedField(object.Object, "status")
-	object.SetManagedFields(nil)
-	object.SetResourceVersion("")
-	content, err := json.Marshal(object)
-	if err != nil {
-		return "", fmt.Errorf("encode %s %s: %w", resource.GetKind(), resource.GetName(), err)
-	}
-	return string(content), nil
-}
-
-// Changes are what was another afterwards, each by name and sorted.
+// Changes are the differences between two states, each by name and sorted.
 type Changes struct {
-	// Gone and New are pods.
+	// Gone and New are pods that exist only in the earlier or only in the later state.
 	Gone, New []string
-	// Restarts counts the container restarts of the pods that were there before and after.
+	// Restarts is the number of container restarts of the other pods.
 	Restarts int
-	// Resources and Templates have changed, or are gone, or were not there before.
+	// Resources and Templates differ, or exist in one state only.
 	Resources, Templates []string
 }
 
-// Recreated is how many pods were replaced, ended or added.
+// Recreated returns how many pods were replaced, deleted or added.
 func (c Changes) Recreated() int { return max(len(c.Gone), len(c.New)) }
 
-// Compare finds what differs from a later state.
+// Compare returns what differs in a later state.
 func (s *State) Compare(later *State) Changes {
 	var changes Changes
 	for uid, pod := range s.Pods {
@@ -131,12 +113,12 @@ func (s *State) Compare(later *State) Changes {
 	return changes
 }
 
-func differing(before, after map[string]string) []string {
+func differing[V any](before, after map[string]V) []string {
 	names := maps.Clone(before)
 	maps.Copy(names, after)
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if before[name] != after[name] {
+		if !equality.Semantic.DeepEqual(before[name], after[name]) {
 			found = append(found, name)
 		}
 	}

@@ -7,21 +7,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Config is what a Prometheus is to do.
+// Config configures a Prometheus.
 type Config struct {
-	// Interval is the time between two scrapes. A scrape may take as long. Rules are evaluated every second.
+	// Interval is the time between two scrapes, and the timeout of a scrape. Rules are evaluated every second.
 	Interval time.Duration
-	// Groups are those of a PrometheusRule (spec.groups).
+	// Groups are spec.groups of a PrometheusRule.
 	Groups []any
 	Jobs   []Job
 }
 
-// Job is what is scraped in the same way.
+// Job has the targets that are scraped in the same way.
 type Job struct {
 	Name string
-	// TokenFile holds the token to show, over HTTPS; empty for plain HTTP.
+	// TokenFile holds the token to send over HTTPS. Empty for plain HTTP.
 	TokenFile string
-	// Relabelings are those of an endpoint of a ServiceMonitor.
+	// Relabelings are the relabelings of an endpoint of a ServiceMonitor.
 	Relabelings []any
 	Targets     []Target
 }
@@ -34,34 +34,26 @@ type Target struct {
 	Labels map[string]string
 }
 
-// Quickly returns the groups of rules with every alert's "for" set to d if it had one, and how many had: alerts that wait
-// for minutes fire within a test.
-func Quickly(groups []any, d time.Duration) (quick []any, shortened int, err error) {
+// ShortenFor sets "for" of every alert in the groups that has it to d, so that alerts that wait for minutes fire within a test.
+// It returns how many have it.
+func ShortenFor(groups []any, d time.Duration) (shortened int, err error) {
 	for _, group := range groups {
-		fields, ok := group.(map[string]any)
-		rules, isList := fields["rules"].([]any)
-		if !ok || !isList {
-			return nil, 0, fmt.Errorf("this is no group of rules: %v", group)
+		fields, _ := group.(map[string]any)
+		rules, ok := fields["rules"].([]any)
+		if !ok {
+			return 0, fmt.Errorf("this is no group of rules: %v", group)
 		}
-		copied := map[string]any{"name": fields["name"]}
-		var quickRules []any
 		for _, rule := range rules {
-			quickRule := map[string]any{}
-			for key, value := range rule.(map[string]any) {
-				if key == "for" {
-					value, shortened = d.String(), shortened+1
-				}
-				quickRule[key] = value
+			fields, _ := rule.(map[string]any)
+			if fields["for"] != nil {
+				fields["for"], shortened = d.String(), shortened+1
 			}
-			quickRules = append(quickRules, quickRule)
 		}
-		copied["rules"] = quickRules
-		quick = append(quick, copied)
 	}
-	return quick, shortened, nil
+	return shortened, nil
 }
 
-// file is the configuration file. The rules are in the file of that name.
+// file returns the configuration file. It refers to the file of rules.
 func (c Config) file(rules string) ([]byte, error) {
 	var jobs []any
 	for _, job := range c.Jobs {
@@ -100,7 +92,7 @@ func (j Job) config() (map[string]any, error) {
 		for key, value := range fields {
 			name, known := relabelingKeys[key]
 			if !known {
-				return nil, fmt.Errorf("how Prometheus calls a relabeling's %s is not known here: add it", key)
+				return nil, fmt.Errorf("the name of a relabeling's %s in Prometheus is not known here: add it", key)
 			}
 			config[name] = value
 		}
@@ -112,5 +104,5 @@ func (j Job) config() (map[string]any, error) {
 	return config, nil
 }
 
-// relabelingKeys are the names that Prometheus has for the fields of a ServiceMonitor's relabelings.
+// relabelingKeys are Prometheus' names for the fields of a ServiceMonitor's relabelings.
 var relabelingKeys = map[string]string{"action": "action", "targetLabel": "target_label", "replacement": "replacement"}

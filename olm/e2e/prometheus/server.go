@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +20,8 @@ import (
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// Server is a Prometheus that runs on a port of loopback.
+// Server is a Prometheus that listens on loopback.
 type Server struct {
-	// API asks it.
 	v1.API
 
 	process *exec.Cmd
@@ -31,11 +29,11 @@ type Server struct {
 	stop    func() error
 }
 
-// Start runs the program, which keeps everything in the directory, and waits until it answers.
+// Start starts the program, which keeps its files in the directory, and waits until it is ready.
 func Start(ctx context.Context, program, directory string, config Config) (*Server, error) {
 	file, err := config.write(directory)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("configure Prometheus: %w", err)
 	}
 	address, err := freeAddress()
 	if err != nil {
@@ -44,9 +42,9 @@ func Start(ctx context.Context, program, directory string, config Config) (*Serv
 	s := &Server{log: filepath.Join(directory, "prometheus.log")}
 	log, err := os.Create(s.log)
 	if err != nil {
-		return nil, fmt.Errorf("keep what Prometheus logs: %w", err)
+		return nil, fmt.Errorf("create the log of Prometheus: %w", err)
 	}
-	defer log.Close() // The process has its own.
+	defer log.Close() // The process has a descriptor of its own.
 	s.process = exec.Command(program, "--config.file="+file, "--web.listen-address="+address, "--storage.tsdb.path="+filepath.Join(directory, "data"))
 	s.process.Stdout, s.process.Stderr = log, log
 	if err := s.process.Start(); err != nil {
@@ -56,7 +54,10 @@ func Start(ctx context.Context, program, directory string, config Config) (*Serv
 	client, err := api.NewClient(api.Config{Address: "http://" + address})
 	if err == nil {
 		s.API = v1.NewAPI(client)
-		err = walk.Within(ctx, time.Minute, "Prometheus to be ready", func(ctx context.Context) error { return ready(ctx, address) })
+		err = walk.Within(ctx, time.Minute, "Prometheus to be ready", func(ctx context.Context) error {
+			_, err := s.Buildinfo(ctx) // The API answers once Prometheus is ready.
+			return err
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Stop(), errors.New(s.Log()))
@@ -64,26 +65,21 @@ func Start(ctx context.Context, program, directory string, config Config) (*Serv
 	return s, nil
 }
 
-// write writes the configuration and the rules, and returns the name of the first.
+// write writes the configuration and the rules, and returns the path of the configuration.
 func (c Config) write(directory string) (string, error) {
 	file, rules := filepath.Join(directory, "prometheus.yml"), filepath.Join(directory, "rules.yml")
 	config, err := c.file(rules)
 	if err != nil {
-		return "", fmt.Errorf("configure Prometheus: %w", err)
+		return "", err
 	}
 	groups, err := yaml.Marshal(map[string]any{"groups": c.Groups})
 	if err != nil {
-		return "", fmt.Errorf("configure Prometheus: %w", err)
+		return "", err
 	}
-	for name, content := range map[string][]byte{file: config, rules: groups} {
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			return "", fmt.Errorf("configure Prometheus: %w", err)
-		}
-	}
-	return file, nil
+	return file, errors.Join(os.WriteFile(file, config, 0o600), os.WriteFile(rules, groups, 0o600))
 }
 
-// freeAddress is one of loopback that nobody listens on.
+// freeAddress returns a loopback address on which nothing listens.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -92,22 +88,7 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-func ready(ctx context.Context, address string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/-/ready", http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("it answers %s", response.Status)
-	}
-	return errors.Join(err, response.Body.Close())
-}
-
-// Stop ends it and waits until it has ended. It may be called again.
+// Stop stops Prometheus and waits until it has ended. It may be called again.
 func (s *Server) Stop() error { return s.stop() }
 
 func (s *Server) end() error {
@@ -120,7 +101,7 @@ func (s *Server) end() error {
 	return nil
 }
 
-// Log is what it has logged so far, or why that cannot be read.
+// Log returns what Prometheus has logged so far, or why that cannot be read.
 func (s *Server) Log() string {
 	content, err := os.ReadFile(s.log)
 	if err != nil {
@@ -129,7 +110,7 @@ func (s *Server) Log() string {
 	return string(content)
 }
 
-// Samples are the values that an expression has now, each with its labels. One that yields no instant vector is an error.
+// Samples returns the current values of an expression. It must yield an instant vector.
 func (s *Server) Samples(ctx context.Context, expression string) (model.Vector, error) {
 	value, warnings, err := s.Query(ctx, expression, time.Now())
 	if err != nil {
@@ -145,7 +126,8 @@ func (s *Server) Samples(ctx context.Context, expression string) (model.Vector, 
 	return vector, nil
 }
 
-// Firing are the alerts that fire, each as its name and what it is about: "MemcachedDown cache-0", "MemcachedNotReady".
+// Firing returns the alerts that fire, each with the pod in its labels if it has one: "MemcachedDown cache-0",
+// "MemcachedNotReady".
 func (s *Server) Firing(ctx context.Context) ([]string, error) {
 	result, err := s.Alerts(ctx)
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 const (
 	// key is the item that holds the number of visits, in decimal.
 	key = "visits"
-	// patience is how long a cache may take to be found, and to answer. A visitor waits for it.
+	// patience is how long the lookup of a cache, and its answer, may take. A visitor waits for both.
 	patience = time.Second
 )
 
-// store is the part of memcached that counting needs.
+// store is the part of gomemcache's client that counting needs.
 type store interface {
 	Increment(key string, delta uint64) (uint64, error)
 	Add(item *memcache.Item) error
 }
 
-// counter counts visits in the nodes of caches.
+// counter counts visits in memcached.
 type counter struct {
-	// servers are host:port. A host that stands for a whole cache has an address for each of its nodes.
+	// servers are host:port. The host of a whole cache has an address for each of its pods.
 	servers []string
 	lookup  func(ctx context.Context, host string) ([]string, error)
 	nodes   *memcache.ServerList
@@ -55,8 +55,8 @@ func (c *counter) visit(ctx context.Context) (uint64, error) {
 	return visits, nil
 }
 
-// findNodes looks for the nodes anew, because they come and go. Every pod gets the same list, so all of them keep an
-// item on the same node.
+// findNodes looks the addresses up for every visit, because they change. All pods of the application get the same sorted
+// list, so all of them keep an item on the same node.
 func (c *counter) findNodes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -68,7 +68,7 @@ func (c *counter) findNodes(ctx context.Context) error {
 			return fmt.Errorf("MEMCACHED_SERVERS: %w", err)
 		}
 		addresses, err := c.lookup(ctx, host)
-		if err != nil { // The cache may come later; there may be others.
+		if err != nil { // There may be other caches.
 			problems = append(problems, err)
 			continue
 		}
@@ -83,7 +83,7 @@ func (c *counter) findNodes(ctx context.Context) error {
 	return c.nodes.SetServers(found...)
 }
 
-// increment adds one to the item, and makes it when it is not there.
+// increment adds one to the item, or creates it.
 func (c *counter) increment() (uint64, error) {
 	visits, err := c.store.Increment(key, 1)
 	if !errors.Is(err, memcache.ErrCacheMiss) {

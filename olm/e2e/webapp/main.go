@@ -1,14 +1,14 @@
-// Command webapp is a small web application that uses caches the way an Application of this operator hands them to it.
-// The end-to-end tests run it, and it shows how little a program has to do for that:
+// Command webapp is a small web application that uses caches as an Application of this operator gets them. The end-to-end tests
+// run it, and it is a sample of what a program has to do:
 //
-//	GET /         counts the visit in the caches of MEMCACHED_SERVERS; without one, or when none answers, it says so
-//	GET /binding  what the directories below SERVICE_BINDING_ROOT hold, one for each cache
+//	GET /         counts the visit in the caches of MEMCACHED_SERVERS, or says why it cannot
+//	GET /binding  returns the entries in the directories below SERVICE_BINDING_ROOT, one directory for each cache
 //
-// Whatever becomes of its caches, it answers with status 200: a cache makes an application faster, and is nothing that
-// it may fail without. On SIGTERM it ends what it is doing and then stops.
+// It answers with status 200 even without caches: an application must not fail without its cache. On SIGTERM it completes the
+// requests under way and then stops.
 //
-// Started as `webapp visit URL` it is a visitor instead: it asks for that page all the time, from where it is, and tells
-// at GET /counts how that went.
+// Started as `webapp visit URL` it is a visitor instead: it requests that page all the time, and returns the results at
+// GET /counts.
 package main
 
 import (
@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	// defaultAddress is where it listens unless LISTEN says otherwise.
+	// defaultAddress is where it listens unless LISTEN is set.
 	defaultAddress = ":8080"
 	// grace is how long requests may take to end after SIGTERM; Kubernetes gives 30 s by default.
 	grace = 20 * time.Second
-	// headerTimeout is how long a client may take to say what it wants.
+	// headerTimeout is how long a client may take to send the header of a request.
 	headerTimeout = 10 * time.Second
 )
 
@@ -63,10 +63,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("read the name of the pod: %w", err)
 	}
-	s := site{
-		pod: pod, greeting: os.Getenv("GREETING"), bindings: os.Getenv("SERVICE_BINDING_ROOT"),
-		counter: newCounter(servers(os.Getenv("MEMCACHED_SERVERS"))),
-	}
+	s := site{pod: pod, bindings: os.Getenv("SERVICE_BINDING_ROOT"), counter: newCounter(servers(os.Getenv("MEMCACHED_SERVERS")))}
 	return serve(ctx, listener, s.handler())
 }
 
@@ -75,23 +72,20 @@ func servers(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// serve answers requests until ctx ends, and then those that are under way.
+// serve answers requests until ctx ends. Then it completes the requests under way.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
+	ended := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		ending, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		ended <- server.Shutdown(ending)
+	})
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	if err := server.Shutdown(ending); err != nil {
+	if err := <-ended; err != nil {
 		return fmt.Errorf("end the requests under way within %s: %w", grace, err)
-	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
 }

@@ -1,39 +1,35 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 )
 
-// site is what visitors see.
+// site serves the pages of the application.
 type site struct {
-	pod, greeting string
-	// bindings is the directory with one directory for each cache; empty when no cache is bound.
+	pod string
+	// bindings is the directory with a directory for each cache. Empty if no cache is bound.
 	bindings string
-	counter  interface {
-		visit(ctx context.Context) (uint64, error)
-	}
+	counter  *counter
 }
 
-// page is the answer to a visit. Exactly one of Visits and Problem is there.
+// page is the answer to a visit. It has either Visits or Problem.
 type page struct {
-	Pod      string `json:"pod"`
-	Greeting string `json:"greeting,omitempty"`
-	// Visits is how many there have been, this one included, as far as the cache remembers.
+	Pod string `json:"pod"`
+	// Visits is the number of visits that the caches remember, including this one.
 	Visits uint64 `json:"visits,omitempty"`
-	// Problem is what kept the visit from being counted.
+	// Problem is why the visit was not counted.
 	Problem string `json:"problem,omitempty"`
 }
 
 func (s site) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		answer := page{Pod: s.pod, Greeting: s.greeting}
+		answer := page{Pod: s.pod}
 		visits, err := s.counter.visit(r.Context())
 		if err != nil {
 			answer.Problem = err.Error()
@@ -55,44 +51,38 @@ func (s site) handler() http.Handler {
 
 func write(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
-	// A visitor who has gone away is the only way for this to fail.
+	// This fails only if the visitor has gone away.
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// shown are the entries of a binding whose values may be shown to everybody.
-var shown = map[string]bool{"type": true, "provider": true, "host": true, "port": true}
+// shown are the entries of a binding that are not secret.
+var shown = []string{"type", "provider", "host", "port"}
 
-// readBindings reads root as https://servicebinding.io lays it out: a directory for each binding, a file for each entry.
-// A cache whose binding is not there yet has an empty directory.
+// readBindings reads root as https://servicebinding.io specifies it: a directory for each binding, a file for each entry.
 func readBindings(root string) (map[string]map[string]string, error) {
 	bound := map[string]map[string]string{}
 	if root == "" {
 		return bound, nil
 	}
-	bindings, err := os.ReadDir(root)
+	// Names with a dot are links by which the kubelet replaces all entries at once.
+	entries, err := filepath.Glob(filepath.Join(root, "*", "[^.]*"))
 	if err != nil {
 		return nil, fmt.Errorf("list the bindings: %w", err)
 	}
-	for _, binding := range bindings {
-		entries, err := os.ReadDir(filepath.Join(root, binding.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("list the binding %s: %w", binding.Name(), err)
-		}
-		bound[binding.Name()] = map[string]string{}
-		for _, entry := range entries {
-			if strings.HasPrefix(entry.Name(), "..") { // How the kubelet replaces all entries at once.
-				continue
+	for _, path := range entries {
+		binding, entry := filepath.Base(filepath.Dir(path)), filepath.Base(path)
+		value := "(not shown)"
+		if slices.Contains(shown, entry) {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return nil, fmt.Errorf("read the binding %s: %w", binding, err)
 			}
-			value := "(not shown)"
-			if shown[entry.Name()] {
-				content, err := os.ReadFile(filepath.Join(root, binding.Name(), entry.Name()))
-				if err != nil {
-					return nil, fmt.Errorf("read the binding %s: %w", binding.Name(), err)
-				}
-				value = string(content)
-			}
-			bound[binding.Name()][entry.Name()] = value
+			value = string(content)
 		}
+		if bound[binding] == nil {
+			bound[binding] = map[string]string{}
+		}
+		bound[binding][entry] = value
 	}
 	return bound, nil
 }

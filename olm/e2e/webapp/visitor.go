@@ -10,11 +10,10 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/clients"
 )
 
-// visitors is how many ask for the page at the same time.
+// visitors is how many request the page at the same time.
 const visitors = 4
 
-// visit asks for the page at url all the time until ctx ends. GET /counts says what has come of the requests since it
-// was last asked.
+// visit requests the page at url all the time until ctx ends. GET /counts returns the results since the last GET /counts.
 func visit(ctx context.Context, listener net.Listener, url string) error {
 	var all []clients.Server
 	for i := range visitors {

@@ -16,7 +16,7 @@ import (
 	"github.com/example/memcached-operator/operator/agent/api"
 )
 
-// ServerName is the name that all certificates are for.
+// ServerName is the name that certificates are for, unless Issue is given others.
 const ServerName = "cache.example.com"
 
 // Authority is a CA.
@@ -31,7 +31,7 @@ func NewAuthority(t testing.TB) *Authority {
 	a := &Authority{}
 	der, key := sign(t, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-		NotAfter: time.Now().Add(time.Hour),
+		NotAfter: time.Now().Add(24 * time.Hour),
 	}, nil)
 	var err error
 	if a.certificate, err = x509.ParseCertificate(der); err != nil {
@@ -41,12 +41,15 @@ func NewAuthority(t testing.TB) *Authority {
 	return a
 }
 
-// Issue returns the files of a Secret, as cert-manager names them: a new certificate that is valid until notAfter, its key
-// and the CA.
-func (a *Authority) Issue(t testing.TB, notAfter time.Time) map[string]string {
+// Issue returns the files of a Secret, as cert-manager names them: a new certificate for servers and clients that is valid
+// until notAfter, its key and the CA. The certificate is for names, or for ServerName if there are none.
+func (a *Authority) Issue(t testing.TB, notAfter time.Time, names ...string) map[string]string {
 	t.Helper()
+	if len(names) == 0 {
+		names = []string{ServerName}
+	}
 	der, key := sign(t, &x509.Certificate{
-		Subject: pkix.Name{CommonName: ServerName}, DNSNames: []string{ServerName}, NotAfter: notAfter,
+		Subject: pkix.Name{CommonName: names[0]}, DNSNames: names, NotAfter: notAfter,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, a)
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)

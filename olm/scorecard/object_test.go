@@ -122,7 +122,7 @@ func (o *operator) hooks() interceptor.Funcs {
 	}
 }
 
-// cluster is one that this operator looks after.
+// cluster is a cluster on which this operator runs.
 func (o *operator) cluster(t *testing.T, existing ...client.Object) client.Client {
 	t.Helper()
 	known := runtime.NewScheme()
@@ -138,7 +138,7 @@ func (o *operator) cluster(t *testing.T, existing ...client.Object) client.Clien
 	return fake.NewClientBuilder().WithScheme(known).WithObjects(existing...).WithInterceptorFuncs(o.hooks()).Build()
 }
 
-// told sorts the results of a walk by what was done.
+// told returns results by step, and the steps with their states in order.
 func told(results []v1alpha3.TestResult) (byStep map[string]v1alpha3.TestResult, order []string) {
 	byStep = map[string]v1alpha3.TestResult{}
 	for _, result := range results {
@@ -147,31 +147,6 @@ func told(results []v1alpha3.TestResult) (byStep map[string]v1alpha3.TestResult,
 		byStep[name], order = result, append(order, name+": "+string(result.State))
 	}
 	return byStep, order
-}
-
-func TestReadinessSaysWhatIsMissing(t *testing.T) {
-	with := func(condition map[string]any) unstructured.Unstructured {
-		c := cache()
-		c.SetGeneration(2)
-		if condition != nil {
-			c.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Available", "status": "True"}, condition}}
-		}
-		return c
-	}
-	for want, condition := range map[string]map[string]any{
-		"there is no condition Ready": nil,
-		"of an older generation":      {"type": "Ready", "status": "True", "observedGeneration": int64(1)},
-		"is False: NodesStarting: one is missing": {
-			"type": "Ready", "status": "False", "observedGeneration": int64(2), "reason": "NodesStarting", "message": "one is missing",
-		},
-	} {
-		if err := readiness(with(condition)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-	if err := readiness(with(map[string]any{"type": "Ready", "status": "True", "observedGeneration": int64(2)})); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestOutsideAScorecardTheResultSaysSo(t *testing.T) {
@@ -192,9 +167,9 @@ func TestOutsideAScorecardTheResultSaysSo(t *testing.T) {
 	}
 }
 
-func TestAnExampleThatNobodyWalksWithFails(t *testing.T) {
-	results := walkWith(t.Context(), nil, unstructured.Unstructured{Object: map[string]any{"kind": "Teapot"}})
-	if len(results) != 1 || results[0].State != v1alpha3.ErrorState || !strings.Contains(results[0].Errors[0], "no walk for the kind Teapot") {
+func TestAnExampleOfAnUnknownKindFails(t *testing.T) {
+	results := try(t.Context(), nil, unstructured.Unstructured{Object: map[string]any{"kind": "Teapot"}})
+	if len(results) != 1 || results[0].State != v1alpha3.ErrorState || !strings.Contains(results[0].Errors[0], "no test for the kind Teapot") {
 		t.Errorf("got %+v", results)
 	}
 }
