@@ -49,7 +49,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	application := &v1alpha1.Application{}
 	err := r.Client.Get(ctx, request.NamespacedName, application)
 	if apierrors.IsNotFound(err) || err == nil && !application.DeletionTimestamp.IsZero() {
-		r.Work.End(olmcondition.ObjectOf(v1alpha1.ApplicationKind, request.NamespacedName))
+		r.Work.End(olmcondition.Object{Kind: v1alpha1.ApplicationKind, NamespacedName: request.NamespacedName})
 		r.Reporter.Forget(application, request.NamespacedName)
 		return reconcile.Result{}, nil // The garbage collector deletes what an Application owns.
 	}
@@ -79,7 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 	}
 	r.Work.Reconciled(olmcondition.Reconcile{
-		Object:      olmcondition.ObjectOf(v1alpha1.ApplicationKind, request.NamespacedName),
+		Object:      olmcondition.Object{Kind: v1alpha1.ApplicationKind, NamespacedName: request.NamespacedName},
 		SpecApplied: application.Status.ObservedGeneration == application.Generation,
 		Changes:     applied.Changes, Rollout: observed.Workload(),
 		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,

@@ -62,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	memcached := &v1alpha1.Memcached{}
 	err := r.Client.Get(ctx, request.NamespacedName, memcached)
 	if apierrors.IsNotFound(err) || err == nil && !memcached.DeletionTimestamp.IsZero() {
-		r.Work.End(olmcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName))
+		r.Work.End(olmcondition.Object{Kind: v1alpha1.MemcachedKind, NamespacedName: request.NamespacedName})
 		r.Reporter.Forget(memcached, request.NamespacedName)
 		return reconcile.Result{}, nil // The garbage collector deletes what a cache owns.
 	}
@@ -95,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 	}
 	r.Work.Reconciled(olmcondition.Reconcile{
-		Object:      olmcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName),
+		Object:      olmcondition.Object{Kind: v1alpha1.MemcachedKind, NamespacedName: request.NamespacedName},
 		SpecApplied: memcached.Status.ObservedGeneration == memcached.Generation,
 		Changes:     applied.Changes, Rollout: observed.Workload(),
 		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
