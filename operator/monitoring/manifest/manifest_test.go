@@ -132,3 +132,24 @@ func TestTheServiceMonitorOfTheOperatorSelectsTheServiceOfEveryBundle(t *testing
 		}
 	}
 }
+
+// Package apply annotates the object with a hash of these bytes. Other bytes for the same fields would be a write to every
+// ServiceMonitor when the operator is upgraded.
+func TestTheBytesOfAServiceMonitorStayAsReleased(t *testing.T) {
+	const released = `{"apiVersion":"monitoring.coreos.com/v1","kind":"ServiceMonitor","metadata":{` +
+		`"labels":{"app.kubernetes.io/component":"cache","app.kubernetes.io/instance":"sessions",` +
+		`"app.kubernetes.io/managed-by":"memcached-operator","app.kubernetes.io/name":"memcached",` +
+		`"app.kubernetes.io/part-of":"sessions","release":"prometheus"},"name":"sessions","namespace":"shop",` +
+		`"ownerReferences":[{"apiVersion":"cache.example.com/v1alpha1","kind":"Memcached","name":"sessions",` +
+		`"uid":"uid-of-the-cache","controller":true,"blockOwnerDeletion":true}]},"spec":{"endpoints":[{"port":"metrics",` +
+		`"relabelings":[{"action":"replace","replacement":"sessions","targetLabel":"memcached"}]}],"selector":{"matchLabels":{` +
+		`"app.kubernetes.io/instance":"sessions","app.kubernetes.io/managed-by":"memcached-operator",` +
+		`"app.kubernetes.io/name":"memcached"}}}}`
+	raw, err := json.Marshal(cacheObject())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(raw) != released {
+		t.Errorf("the bytes are\n%s\nwant\n%s", raw, released)
+	}
+}
