@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,9 +16,9 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-var _ owned.Configuration = (*Object)(nil)
+var _ owned.Configuration = (*Monitor)(nil)
 
-func cacheObject() *Object {
+func cacheObject() *Monitor {
 	memcached := testkit.MakeMemcached("sessions").Namespace("shop").Obj()
 	memcached.UID = "uid-of-the-cache"
 	id := owned.Identity{Name: "memcached", Instance: "sessions", Component: "cache"}
@@ -39,43 +38,13 @@ func TestTheServiceMonitorOfACache(t *testing.T) {
 	}
 }
 
-func TestObjectHasOneEncoding(t *testing.T) {
-	object := cacheObject()
-	copied, err := object.Unstructured()
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := json.Marshal(copied)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var one, other any
-	if json.Unmarshal(first, &one) != nil || json.Unmarshal(second, &other) != nil || !reflect.DeepEqual(one, other) {
-		t.Errorf("as configuration %s\nas object %s", first, second)
-	}
-	if again, _ := json.Marshal(object); string(again) != string(first) {
-		t.Errorf("encoded once more it is %s, and was %s: a hash of it would change", again, first)
-	}
-	copied.SetName("changed")
-	if *object.GetName() != "sessions" {
-		t.Error("changing the copy changes the original")
-	}
-}
-
 func TestTheOperatorsObjects(t *testing.T) {
 	wanted, err := Operator("operators")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range wanted {
-		object, err := w.Object.Unstructured()
-		if err != nil {
-			t.Fatal(err)
-		}
+		object := w.Object
 		// Other tests check the embedded files.
 		shorten(t, object, string(alerts), "spec", "groups")
 		shorten(t, object, dashboard, "data", "memcached.json")
@@ -106,10 +75,7 @@ func TestTheServiceMonitorOfTheOperatorSelectsTheServiceOfEveryBundle(t *testing
 	if err != nil || len(bundles) == 0 {
 		t.Fatalf("no Service of metrics in any bundle: %v", err)
 	}
-	monitor, err := operatorMonitor("operators").Unstructured()
-	if err != nil {
-		t.Fatal(err)
-	}
+	monitor := operatorMonitor("operators")
 	selector, _, _ := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")
 	endpoints, _, _ := unstructured.NestedSlice(monitor.Object, "spec", "endpoints")
 	for _, bundle := range bundles {
