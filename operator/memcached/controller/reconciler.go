@@ -104,5 +104,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil // The operator stops; the next one reconciles again, so this is no failure.
 	}
 	r.Metrics.Reconciled(v1alpha1.MemcachedKind, err)
-	return reconcileerror.ResolveBefore(err, step.After, plan.Recheck)
+	return reconcileerror.Resolve(err, step.After, plan.Recheck)
 }
