@@ -91,7 +91,8 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 	a := &agent{options: o, logger: logger, dialer: memcached.NewDialer(o.memcached, o.certificates.Unread(), &api.Users{})}
 	_ = a.readFiles() // The agent tries again, and logs the error, when it runs.
 	registry := prometheus.NewRegistry()
-	a.canary = metrics.NewCanary(a.dialer, o.name, registry)
+	pod, _ := os.Hostname() // A pod always has one. Without it, the key is only the prefix.
+	a.canary = metrics.NewCanary(a.dialer, pod, registry)
 	process := memcached.Process{Name: o.process, Directory: "/proc"}
 	a.reloads = &reload.Loop{
 		Certificates: o.certificates, Users: o.users, Dialer: a.dialer, Interval: o.reloadInterval, Logger: logger,

@@ -32,7 +32,7 @@ func startTo(t *testing.T, log io.Writer, arguments ...string) (url string, stop
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		usual := []string{"--bind-address", address, "--name=pod", "--reload-interval=100ms", "--interval=1s"}
+		usual := []string{"--bind-address", address, "--reload-interval=100ms", "--interval=1s"}
 		ended <- Run(ctx, append(usual, arguments...), log)
 	}()
 	stopped := false

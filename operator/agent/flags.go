@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -19,7 +18,6 @@ type options struct {
 	memcached      string
 	bind           string
 	directory      string
-	name           string
 	process        string
 	users          string
 	cacheMemory    string
@@ -32,7 +30,6 @@ type options struct {
 // parse reads the command line.
 func parse(arguments []string, stderr io.Writer) (options, error) {
 	var o options
-	hostname, _ := os.Hostname() // Without one, --name says so.
 	flags := flag.NewFlagSet("memcached-operator agent", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // Errors are printed once, by main, without the whole usage.
 	flags.StringVar(&o.memcached, "memcached", fmt.Sprintf("127.0.0.1:%d", args.Port), "`address` of memcached: host:port, or the path of a Unix socket")
@@ -40,7 +37,6 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.directory, "directory", "",
 		"private writable `directory` for the history of memcached's starts, which should outlive the agent's container; "+
 			"without it, a temporary one that does not")
-	flags.StringVar(&o.name, "name", hostname, "`name` of the pod, which makes the key of the canary its own")
 	flags.StringVar(&o.process, "process", "memcached", "`name` of memcached's process, which gets SIGHUP when users change")
 	flags.StringVar(&o.users, "users-file", "", "memcached's own `file` of lines user:password; the agent logs in as the first of them")
 	flags.StringVar(&o.cacheMemory, "cache-memory-file", "",
@@ -50,9 +46,6 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.certificates.Certificate, "tls-certificate", "",
 		"memcached's own certificate, a PEM `file`; memcached reads it again when it, its key or the CA changes")
 	flags.StringVar(&o.certificates.Key, "tls-key", "", "PEM `file` of the key of --tls-certificate")
-	flags.StringVar(&o.certificates.ClientCertificate, "tls-client-certificate", "",
-		"PEM `file` of the certificate that the agent shows to memcached (default: that of --tls-certificate)")
-	flags.StringVar(&o.certificates.ClientKey, "tls-client-key", "", "PEM `file` of the key of --tls-client-certificate")
 	flags.DurationVar(&o.interval, "interval", 10*time.Second, "`time` between two checks of memcached: canary, starts; at least 1s")
 	flags.DurationVar(&o.reloadInterval, "reload-interval", 2*time.Second, "`time` between two checks of the files; at least 100ms")
 	flags.DurationVar(&o.probeTimeout, "probe-timeout", 1800*time.Millisecond, "`time` that memcached has to answer a probe; below the probe's own timeout")
@@ -82,14 +75,8 @@ func (o options) check() error {
 		{memcachedError != nil && !strings.Contains(o.memcached, "/"),
 			fmt.Sprintf("--memcached=%q is neither host:port nor the path of a Unix socket", o.memcached)},
 		{bindError != nil, fmt.Sprintf("--bind-address=%q is not an address: write [host]:port", o.bind)},
-		{o.name == "", "--name is empty: give the pod's name"},
-		{strings.ContainsFunc(o.name, func(r rune) bool { return r <= ' ' || r > '~' }),
-			fmt.Sprintf("--name=%q has characters that cannot be in a key of memcached", o.name)},
 		{o.process == "", "--process is empty: give the name of memcached's program"},
 		{(files.Certificate == "") != (files.Key == ""), "--tls-certificate and --tls-key go together: give both, or none"},
-		{(files.ClientCertificate == "") != (files.ClientKey == ""),
-			"--tls-client-certificate and --tls-client-key go together: give both, or none"},
-		{files.ClientCertificate != "" && files.CA == "", "--tls-client-certificate needs --tls-ca, without which the agent speaks no TLS"},
 		{(files.CA == "") != (files.ServerName == ""), "--tls-ca and --tls-server-name go together: give both, or none"},
 		{o.interval < time.Second, fmt.Sprintf("--interval=%s is too short: at least 1s", o.interval)},
 		{o.reloadInterval < 100*time.Millisecond, fmt.Sprintf("--reload-interval=%s is too short: at least 100ms", o.reloadInterval)},

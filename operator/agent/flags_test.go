@@ -13,21 +13,17 @@ func TestMistakesAreExplainedInOneLine(t *testing.T) {
 		arguments []string
 		says      string
 	}{
-		"an unknown flag":                  {[]string{"--nonsense"}, "agent --help lists all flags"},
-		"an argument":                      {[]string{"start"}, `"start"`},
-		"no port":                          {[]string{"--memcached=localhost"}, "neither host:port nor the path"},
-		"no port to serve on":              {[]string{"--bind-address=9150"}, "write [host]:port"},
-		"a name with a space":              {[]string{"--name=my pod"}, "cannot be in a key"},
-		"no name":                          {[]string{"--name="}, "--name is empty"},
-		"no process":                       {[]string{"--process="}, "--process is empty"},
-		"a certificate without a key":      {[]string{"--tls-certificate=a"}, "--tls-key"},
-		"a client key alone":               {[]string{"--tls-client-key=a"}, "--tls-client-certificate"},
-		"a client certificate without TLS": {[]string{"--tls-client-key=a", "--tls-client-certificate=b"}, "needs --tls-ca"},
-		"a CA without a name":              {[]string{"--tls-ca=a"}, "--tls-server-name"},
-		"too many checks":                  {[]string{"--interval=1ms"}, "at least 1s"},
-		"too many checks of files":         {[]string{"--reload-interval=1ms"}, "at least 100ms"},
-		"no time":                          {[]string{"--probe-timeout=0"}, "no time to answer"},
-		"an address of another machine":    {[]string{"--bind-address=192.0.2.1:0"}, "listen on --bind-address"},
+		"an unknown flag":               {[]string{"--nonsense"}, "agent --help lists all flags"},
+		"an argument":                   {[]string{"start"}, `"start"`},
+		"no port":                       {[]string{"--memcached=localhost"}, "neither host:port nor the path"},
+		"no port to serve on":           {[]string{"--bind-address=9150"}, "write [host]:port"},
+		"no process":                    {[]string{"--process="}, "--process is empty"},
+		"a certificate without a key":   {[]string{"--tls-certificate=a"}, "--tls-key"},
+		"a CA without a name":           {[]string{"--tls-ca=a"}, "--tls-server-name"},
+		"too many checks":               {[]string{"--interval=1ms"}, "at least 1s"},
+		"too many checks of files":      {[]string{"--reload-interval=1ms"}, "at least 100ms"},
+		"no time":                       {[]string{"--probe-timeout=0"}, "no time to answer"},
+		"an address of another machine": {[]string{"--bind-address=192.0.2.1:0"}, "listen on --bind-address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stderr bytes.Buffer

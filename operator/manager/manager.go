@@ -156,16 +156,19 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 	applier := apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme())
 	//nolint:staticcheck // The older event API, which leader election needs as well: one permission instead of two, and one that
 	// tools which check bundles do not take for the removed events.k8s.io/v1beta1.
-	reporter := &report.Reporter{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorderFor(owned.Manager)}
+	recorder := mgr.GetEventRecorderFor(owned.Manager)
+	reporter := func(kind string) *report.Reporter {
+		return &report.Reporter{Kind: kind, Client: mgr.GetClient(), Recorder: recorder, Metrics: own, Work: options.Work}
+	}
 	for _, controller := range []interface{ SetUp(manager.Manager) error }{
 		&memcached.Reconciler{
-			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: options.Work, Clock: clock.RealClock{},
+			Client: mgr.GetClient(), Applier: applier, Reporter: reporter(v1alpha1.MemcachedKind), Clock: clock.RealClock{},
 			Inputs:   &inputs.Reader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.Images, Features: features.Get},
 			States:   inputs.NewAgents().States,
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		},
 		&application.Reconciler{
-			Client: mgr.GetClient(), Applier: applier, Reporter: reporter, Metrics: own, Work: options.Work, Clock: clock.RealClock{},
+			Client: mgr.GetClient(), Applier: applier, Reporter: reporter(appv1alpha1.ApplicationKind), Clock: clock.RealClock{},
 		},
 	} {
 		if err := controller.SetUp(mgr); err != nil {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
-	"github.com/example/memcached-operator/operator/kube/report"
 )
 
 // scrapeTimeout is how long a scrape waits for the cache, which is necessary only while the operator starts.
@@ -101,7 +101,10 @@ func (o *objects) Collect(collected chan<- prometheus.Metric) {
 		all, ready := 0, 0
 		_ = meta.EachListItem(list, func(item runtime.Object) error { // Cannot fail: list is a list, and the function returns nil.
 			all++
-			object, ok := item.(report.Object)
+			object, ok := item.(interface {
+				client.Object
+				GetConditions() []metav1.Condition
+			})
 			if !ok {
 				return nil
 			}

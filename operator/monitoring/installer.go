@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -101,7 +102,7 @@ func (i *Installer) check(ctx context.Context, all []manifest.Wanted) bool {
 	for _, wanted := range all {
 		useful, err := i.known(wanted.For)
 		if useful {
-			err = i.install(ctx, wanted.Object)
+			err = i.install(ctx, wanted.Object.DeepCopy()) // The copy becomes what the API server returns.
 		}
 		i.note(wanted.Object, useful, err)
 		ok = ok && (err == nil || errors.Is(err, errForeign) || errors.Is(err, errGone))
@@ -124,14 +125,10 @@ func (i *Installer) known(kinds []schema.GroupVersionKind) (bool, error) {
 }
 
 // install applies one object.
-func (i *Installer) install(ctx context.Context, wanted *manifest.Object) error {
-	object, err := wanted.Unstructured()
-	if err != nil {
-		return err
-	}
+func (i *Installer) install(ctx context.Context, object *unstructured.Unstructured) error {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(object.GroupVersionKind())
-	err = i.live.Get(ctx, client.ObjectKeyFromObject(object), found)
+	err := i.live.Get(ctx, client.ObjectKeyFromObject(object), found)
 	options := []client.ApplyOption{client.FieldOwner(owned.Manager)}
 	switch {
 	case apierrors.IsNotFound(err): // Without force: the apply conflicts if another client creates the object now.
@@ -158,9 +155,9 @@ func (i *Installer) install(ctx context.Context, wanted *manifest.Object) error 
 }
 
 // note logs each cause of a failure once, and the end of a failure.
-func (i *Installer) note(object *manifest.Object, useful bool, err error) {
-	name := *object.GetKind() + " " + *object.GetName()
-	logger := i.logger.WithValues("kind", *object.GetKind(), "name", *object.GetName())
+func (i *Installer) note(object *unstructured.Unstructured, useful bool, err error) {
+	name := object.GetKind() + " " + object.GetName()
+	logger := i.logger.WithValues("kind", object.GetKind(), "name", object.GetName())
 	switch {
 	case err == nil:
 		if useful && i.failed[name] != "" {

@@ -2,6 +2,7 @@ package monitoring
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -195,10 +196,14 @@ func TestTheAPIServerAddsNoDefaultsToAServiceMonitor(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := owned.Identity{Name: "memcached", Instance: "sessions", Component: "cache"}
-	wanted, err := manifest.ServiceMonitor(manifest.Cache{
+	configuration, err := json.Marshal(manifest.ServiceMonitor(manifest.Cache{
 		Name: "sessions", Namespace: namespace, Labels: id.Labels(), Selector: id.Selector(),
 		Owner: owned.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind)),
-	}).Unstructured()
+	}))
+	wanted := &unstructured.Unstructured{}
+	if err == nil {
+		err = wanted.UnmarshalJSON(configuration)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

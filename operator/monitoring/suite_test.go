@@ -150,11 +150,7 @@ func (s *installation) wanted() []*unstructured.Unstructured {
 	}
 	var objects []*unstructured.Unstructured
 	for _, wanted := range all {
-		object, err := wanted.Object.Unstructured()
-		if err != nil {
-			s.Fatal(err)
-		}
-		objects = append(objects, object)
+		objects = append(objects, wanted.Object)
 	}
 	return objects
 }

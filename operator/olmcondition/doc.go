@@ -3,10 +3,10 @@
 // (https://olm.operatorframework.io/docs/advanced-tasks/communicating-operator-conditions-to-olm/). Without OLM, there is no
 // such object, and nothing in this package runs.
 //
-//   - Assess is a pure function from facts to status, reason and message.
-//   - Tracker stores the work in progress, in memory: a new operator process starts without any, because Kubernetes
+//   - Assess is a pure function from the rollouts in progress to status, reason and message.
+//   - Tracker stores the rollouts in progress, in memory: a new operator process starts without any, because Kubernetes
 //     continues rollouts that have begun.
-//   - Reconcile is the rule by which a reconcile begins and ends work.
+//   - Reconcile is the rule by which a reconcile begins and ends a rollout.
 //   - Reporter writes the condition. OLM grants get, update and patch for this one object, but neither list nor watch, so
 //     the Reporter does not use a cache, and checks once a minute whether the condition is still there.
 //

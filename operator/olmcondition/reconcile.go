@@ -31,8 +31,8 @@ type Reconcile struct {
 	Err error
 }
 
-// Reconciled updates the tracker after a reconcile. Work begins when the operator itself has changed the pod template,
-// and ends when the rollout is complete. It also ends if the operator cannot finish the rollout: pods fail, or the
+// Reconciled updates the tracker after a reconcile. A rollout begins when the operator itself has changed the pod template,
+// and ends when it is complete. It also ends if the operator cannot finish the rollout: pods fail, or the
 // Deployment is paused or belongs to another owner. A problem that the user has to fix never blocks an upgrade, because
 // the upgrade may fix it.
 func (t *Tracker) Reconciled(run Reconcile) {
@@ -40,7 +40,7 @@ func (t *Tracker) Reconciled(run Reconcile) {
 	case conclusive(run.Err) && (run.Degraded || rollout == nil || rollout.Paused || rollout.Complete()):
 		t.End(run.Object)
 	case run.SpecApplied && slices.ContainsFunc(run.Changes, startsRollout):
-		t.Begin(Work{Object: run.Object, Reason: ReasonRolloutInProgress})
+		t.Begin(run.Object)
 	}
 }
 

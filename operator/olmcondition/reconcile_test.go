@@ -93,12 +93,12 @@ func TestWhatAPassSaysAboutTheWork(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.pass.Object = Object{Kind: "Memcached", Namespace: "default", Name: "cache"}
+			test.pass.Object = rolling("Memcached", "default", "cache")
 			idle, busy := NewTracker(), NewTracker()
-			busy.Begin(Work{Object: test.pass.Object, Reason: ReasonRolloutInProgress})
+			busy.Begin(test.pass.Object)
 			idle.Reconciled(test.pass)
 			busy.Reconciled(test.pass)
-			switch got := [2]int{len(idle.Facts().Work), len(busy.Facts().Work)}; {
+			switch got := [2]int{len(idle.Rollouts()), len(busy.Rollouts())}; {
 			case got == [2]int{1, 1} && test.want == begins:
 			case got == [2]int{0, 0} && test.want == ends:
 			case got == [2]int{0, 1} && test.want == goesOn:

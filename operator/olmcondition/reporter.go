@@ -46,7 +46,7 @@ type Reporter struct {
 	// Client accesses the API server without a cache.
 	Client client.Client
 
-	// Work tracks the work in progress.
+	// Work tracks the rollouts in progress.
 	Work *Tracker
 
 	// Recorder emits an event about the OperatorCondition when the status changes.
@@ -72,31 +72,29 @@ func (r *Reporter) SetUp(mgr manager.Manager) error {
 	if err := mgr.AddReadyzCheck("operatorcondition", r.Ready); err != nil {
 		return fmt.Errorf("add the readiness check of the OperatorCondition: %w", err)
 	}
-	for _, runnable := range []manager.Runnable{everyReplica(r.ensure), leader(r.report)} {
-		if err := mgr.Add(runnable); err != nil {
+	for _, task := range r.tasks() {
+		if err := mgr.Add(task); err != nil {
 			return fmt.Errorf("add the reports to the OperatorCondition: %w", err)
 		}
 	}
 	return nil
 }
 
-// everyReplica is a runnable that does not need leader election.
-type everyReplica func(context.Context) error
+func (r *Reporter) tasks() []task {
+	return []task{{run: r.ensure}, {run: r.report, leader: true}}
+}
+
+// task is a runnable of every replica, or of the leader alone.
+type task struct {
+	run    func(context.Context) error
+	leader bool
+}
 
 // Start implements manager.Runnable.
-func (run everyReplica) Start(ctx context.Context) error { return run(ctx) }
+func (t task) Start(ctx context.Context) error { return t.run(ctx) }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (everyReplica) NeedLeaderElection() bool { return false }
-
-// leader is a runnable that needs leader election.
-type leader func(context.Context) error
-
-// Start implements manager.Runnable.
-func (run leader) Start(ctx context.Context) error { return run(ctx) }
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (leader) NeedLeaderElection() bool { return true }
+func (t task) NeedLeaderElection() bool { return t.leader }
 
 // Ready is a readiness check: it fails until the condition has been read or written once.
 func (r *Reporter) Ready(*http.Request) error {
@@ -106,8 +104,8 @@ func (r *Reporter) Ready(*http.Request) error {
 	return nil
 }
 
-// ensure retries until the condition exists. It does not change an existing one, because only the leader knows the work
-// in progress.
+// ensure retries until the condition exists. It does not change an existing one, because only the leader knows the
+// rollouts in progress.
 func (r *Reporter) ensure(ctx context.Context) error {
 	failure := failure{message: "Not ready: cannot write the condition Upgradeable; retrying"}
 	for {
@@ -125,7 +123,7 @@ func (r *Reporter) ensure(ctx context.Context) error {
 	}
 }
 
-// report writes the condition at the start, when the work in progress changes, and at intervals in case another client
+// report writes the condition at the start, when a rollout begins or ends, and at intervals in case another client
 // has changed it.
 func (r *Reporter) report(ctx context.Context) error {
 	failure := failure{message: "Cannot write the condition Upgradeable; retrying"}
@@ -156,7 +154,7 @@ func (r *Reporter) report(ctx context.Context) error {
 
 // patience returns how long a change may wait: not at all if it changes the status.
 func (r *Reporter) patience(reported metav1.ConditionStatus) time.Duration {
-	if status, _, _ := Assess(r.Work.Facts()); status != reported {
+	if status, _, _ := Assess(r.Work.Rollouts()); status != reported {
 		return 0
 	}
 	return r.timing.reword
@@ -193,7 +191,7 @@ func (r *Reporter) attempt(ctx context.Context, keep bool) (metav1.ConditionStat
 		return before.Status, nil
 	}
 	now := metav1.Condition{Type: operatorsv2.Upgradeable, LastTransitionTime: metav1.NewTime(r.Clock.Now())}
-	now.Status, now.Reason, now.Message = Assess(r.Work.Facts())
+	now.Status, now.Reason, now.Message = Assess(r.Work.Rollouts())
 	changed := found.DeepCopy()
 	if !meta.SetStatusCondition(&changed.Spec.Conditions, now) {
 		return now.Status, nil

@@ -47,9 +47,9 @@ func TestTheConditionFollowsTheWork(t *testing.T) {
 	s.awaitEvent(ReasonRolloutInProgress, "Upgradeable is False: ")
 	s.work.Begin(two)
 	s.await(metav1.ConditionFalse, "Memcached default/one, Memcached default/two")
-	s.work.End(one.Object)
+	s.work.End(one)
 	s.await(metav1.ConditionFalse, "wait for Memcached default/two.")
-	s.work.End(two.Object)
+	s.work.End(two)
 	s.await(metav1.ConditionTrue)
 	s.awaitGauge(true)
 	s.awaitEvent(ReasonNothingInProgress, "Upgradeable is True: ")
@@ -70,7 +70,7 @@ func TestManyChangesAreFewWrites(t *testing.T) {
 		s.await(metav1.ConditionFalse, "default/a") // From the second on, nothing needs to be told at once.
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		s.work.End(rolling("Memcached", "default", name).Object)
+		s.work.End(rolling("Memcached", "default", name))
 	}
 	s.await(metav1.ConditionTrue)
 	if writes := s.operator.Traffic.Writes(); len(writes) != 3 {
@@ -265,7 +265,7 @@ func TestAReplicaThatDoesNotLeadLeavesAWordAlone(t *testing.T) {
 		t.Error(err)
 	}
 	s.await(metav1.ConditionFalse, "Somebody else says so")
-	if everyReplica(s.reporter.ensure).NeedLeaderElection() || !leader(s.reporter.report).NeedLeaderElection() {
+	if tasks := s.reporter.tasks(); len(tasks) != 2 || tasks[0].NeedLeaderElection() || !tasks[1].NeedLeaderElection() {
 		t.Error("the parts run on the wrong replicas")
 	}
 }

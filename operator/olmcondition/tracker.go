@@ -1,48 +1,48 @@
 package olmcondition
 
-import "sync"
+import (
+	"sync"
 
-// Tracker stores the work in progress, at most one entry per object. It is safe for concurrent use.
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// Tracker stores the objects whose pods are being replaced. It is safe for concurrent use.
 type Tracker struct {
-	mutex   sync.Mutex
-	work    map[Object]string
-	changed chan struct{}
+	mutex    sync.Mutex
+	rollouts sets.Set[Object]
+	changed  chan struct{}
 }
 
 // NewTracker returns an empty Tracker.
 func NewTracker() *Tracker {
-	return &Tracker{work: map[Object]string{}, changed: make(chan struct{}, 1)}
+	return &Tracker{rollouts: sets.New[Object](), changed: make(chan struct{}, 1)}
 }
 
-// Begin records work for an object.
-func (t *Tracker) Begin(work Work) {
+// Begin records the rollout of an object.
+func (t *Tracker) Begin(object Object) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	if t.work[work.Object] != work.Reason {
-		t.work[work.Object] = work.Reason
+	if !t.rollouts.Has(object) {
+		t.rollouts.Insert(object)
 		t.signal()
 	}
 }
 
-// End removes the work of an object, if there is any.
+// End removes the rollout of an object, if there is one.
 func (t *Tracker) End(object Object) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	if _, found := t.work[object]; found {
-		delete(t.work, object)
+	if t.rollouts.Has(object) {
+		t.rollouts.Delete(object)
 		t.signal()
 	}
 }
 
-// Facts returns the work in progress, in no particular order.
-func (t *Tracker) Facts() Facts {
+// Rollouts returns the objects whose pods are being replaced, in no particular order.
+func (t *Tracker) Rollouts() []Object {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	var facts Facts
-	for object, reason := range t.work {
-		facts.Work = append(facts.Work, Work{Object: object, Reason: reason})
-	}
-	return facts
+	return t.rollouts.UnsortedList()
 }
 
 // Changed returns a channel that receives after changes; several changes may cause one signal. It is for one receiver.

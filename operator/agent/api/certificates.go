@@ -15,12 +15,8 @@ type CertificateFiles struct {
 	// CA verifies the server's certificate. With it, connections to memcached use TLS; without it, plain text.
 	CA string
 
-	// Certificate and Key are the pair that memcached serves.
+	// Certificate and Key are the pair that memcached serves, and that the agent shows to a memcached that asks for one.
 	Certificate, Key string
-
-	// ClientCertificate and ClientKey are the pair that the agent shows to a memcached that asks for one. Default: the pair
-	// that memcached serves.
-	ClientCertificate, ClientKey string
 
 	// ServerName is the DNS name that memcached's certificate has to be for.
 	ServerName string
@@ -59,13 +55,6 @@ func (f CertificateFiles) ReadFrom(open func(path string) ([]byte, error)) (*Cer
 			c.chain = append(c.chain, certificate)
 		}
 	}
-	shown, err := files.pair(f.ClientCertificate, f.ClientKey)
-	if err != nil {
-		return nil, fmt.Errorf("read the client certificate: %w", err)
-	}
-	if shown == nil {
-		shown = served
-	}
 	authorities, err := files.read(f.CA)
 	if err == nil && authorities != nil && !c.config.RootCAs.AppendCertsFromPEM(authorities) {
 		err = fmt.Errorf("%s holds no certificate in PEM", f.CA)
@@ -73,8 +62,8 @@ func (f CertificateFiles) ReadFrom(open func(path string) ([]byte, error)) (*Cer
 	if err != nil {
 		return nil, fmt.Errorf("read the CA: %w", err)
 	}
-	if c.config != nil && shown != nil {
-		c.config.Certificates = []tls.Certificate{*shown}
+	if c.config != nil && served != nil {
+		c.config.Certificates = []tls.Certificate{*served}
 	}
 	c.fingerprint = fmt.Sprintf("%x", files.hash.Sum(nil))
 	return c, nil

@@ -6,7 +6,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,14 +56,12 @@ func (s Stats) Int(name string) (int64, error) {
 	return value, nil
 }
 
-// Ints reads statistics that are whole numbers into variables.
-func (s Stats) Ints(into map[string]*int64) error {
-	for name, variable := range into {
-		value, err := s.Int(name)
-		if err != nil {
+// Ints reads statistics that are whole numbers into variables. The error is about the first name in alphabetical order.
+func (s Stats) Ints(into map[string]*int64) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(into)) {
+		if *into[name], err = s.Int(name); err != nil {
 			return err
 		}
-		*variable = value
 	}
 	return nil
 }

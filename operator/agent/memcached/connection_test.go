@@ -92,7 +92,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		locked := run.Start(t, "-Y", volume.File("users"))
 		open := run.Start(t)
 		trusting := volume.Files()
-		trusting.ClientCertificate, trusting.ClientKey = strange.Certificate, strange.Key
+		trusting.Certificate, trusting.Key = strange.Certificate, strange.Key
 		for name, test := range map[string]struct {
 			dialer *memcached.Dialer
 			says   string

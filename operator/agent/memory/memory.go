@@ -37,7 +37,7 @@ const (
 	// checkTimeout is how long one check may take. The next one continues what is not done by then.
 	checkTimeout = 5 * time.Second
 
-	// releaseInterval is the time between the beginnings of two attempts to have a page released.
+	// releaseInterval is the time from the end of an attempt to have a page released to the next attempt.
 	releaseInterval = 5 * time.Millisecond
 )
 
@@ -160,7 +160,7 @@ func change(ctx context.Context, conn *memcached.Conn, wanted int64) error {
 
 // release makes memcached release memory above its limit, in MiB, until that is done or ctx ends.
 func release(ctx context.Context, conn *memcached.Conn, limit int64) error {
-	return wait.PollUntilContextCancel(ctx, releaseInterval, true, func(ctx context.Context) (bool, error) {
+	return wait.Backoff{Duration: releaseInterval}.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		slabs, err := conn.Stats(ctx, "slabs")
 		if err != nil {
 			return false, err

@@ -77,7 +77,11 @@ func (b *Bridge) Serve(use func()) {
 	clients.Go(func() {
 		for {
 			client, err := b.listener.Accept()
-			if err != nil {
+			switch {
+			case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
+				return
+			case err != nil:
+				b.logger.Warn("The exporter of metrics cannot connect to the agent", "error", err)
 				return
 			}
 			clients.Go(func() { b.pass(ctx, client) })

@@ -261,7 +261,7 @@ func TestAnOldCAIsTrustedUntilMemcachedIsRestarted(t *testing.T) {
 		still()
 
 		shown := s.volume.Files()
-		shown.ClientCertificate, shown.ClientKey = before.File("tls.crt"), before.File("tls.key")
+		shown.Certificate, shown.Key = before.File("tls.crt"), before.File("tls.key")
 		certificates, err := shown.Read()
 		if err != nil {
 			t.Fatal(err)

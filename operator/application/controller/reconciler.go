@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,8 +17,6 @@ import (
 	"github.com/example/memcached-operator/operator/kube/conditions"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/kube/report"
-	"github.com/example/memcached-operator/operator/metrics"
-	"github.com/example/memcached-operator/operator/olmcondition"
 )
 
 // Reconciler reconciles Applications.
@@ -31,14 +27,8 @@ type Reconciler struct {
 	// Applier writes the objects that an Application owns.
 	Applier *apply.Applier
 
-	// Reporter writes the status, log and events.
+	// Reporter reads Applications and reports on them.
 	Reporter *report.Reporter
-
-	// Metrics counts reconciles by result.
-	Metrics *metrics.Metrics
-
-	// Work tracks rollouts that an upgrade of the operator should wait for.
-	Work *olmcondition.Tracker
 
 	// Clock provides the transition times of conditions.
 	Clock clock.PassiveClock
@@ -47,17 +37,8 @@ type Reconciler struct {
 // Reconcile makes the cluster match one Application. The status is written even if an earlier stage fails.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	application := &v1alpha1.Application{}
-	err := r.Client.Get(ctx, request.NamespacedName, application)
-	if apierrors.IsNotFound(err) || err == nil && !application.DeletionTimestamp.IsZero() {
-		r.Work.End(olmcondition.ObjectOf(v1alpha1.ApplicationKind, request.NamespacedName))
-		r.Reporter.Forget(application, request.NamespacedName)
-		return reconcile.Result{}, nil // The garbage collector deletes what an Application owns.
-	}
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	if r.Reporter.IsStale(application) {
-		return reconcileerror.Resolve(reconcileerror.Stale(errors.New("the cached copy is older than the status that was written last")))
+	if found, err := r.Reporter.Read(ctx, request.NamespacedName, application); !found {
+		return reconcileerror.Resolve(err)
 	}
 	in, err := ApplicationInputs(ctx, r.Client, application)
 	if err != nil {
@@ -68,25 +49,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	observed, observeErr := children.Read(ctx, r.Client, application, id, plan, applied.Objects)
 	err = errors.Join(err, observeErr)
 
-	r.Reporter.Announce(ctx, application, report.Actions{Changes: applied.Changes})
 	next := application.DeepCopy()
-	if !reconcileerror.IsStale(err) {
-		next.Status = status.Application(in, conditions.Reconcile{
-			Observed: observed, Selector: id.SelectorString(), Err: err, Now: metav1.NewTime(r.Clock.Now()),
-		})
-		if reportErr := r.Reporter.Report(ctx, application, next); reportErr != nil {
-			err = reportErr
-		}
-	}
-	r.Work.Reconciled(olmcondition.Reconcile{
-		Object:      olmcondition.ObjectOf(v1alpha1.ApplicationKind, request.NamespacedName),
-		SpecApplied: application.Status.ObservedGeneration == application.Generation,
-		Changes:     applied.Changes, Rollout: observed.Workload(),
-		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
+	next.Status = status.Application(in, conditions.Reconcile{
+		Observed: observed, Selector: id.SelectorString(), Err: err, Now: metav1.NewTime(r.Clock.Now()),
 	})
-	if ctx.Err() != nil {
-		return reconcile.Result{}, nil // The operator is stopping, which is not a failure. The next leader reconciles again.
-	}
-	r.Metrics.Reconciled(v1alpha1.ApplicationKind, err)
-	return reconcileerror.Resolve(err)
+	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
+		Before: application, After: next, SpecApplied: application.Status.ObservedGeneration == application.Generation,
+		Changes: applied.Changes, Rollout: observed.Workload(), Err: err,
+	}))
 }

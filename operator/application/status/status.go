@@ -15,7 +15,7 @@ import (
 
 // ofApplication is the wording of an Application's conditions.
 var ofApplication = conditions.Wording{
-	One: "pod", Many: "pods", Process: "the application",
+	Process: "the application",
 
 	AllReady:      v1alpha1.ReasonAllPodsReady,
 	ScaledToZero:  v1alpha1.ReasonScaledToZero,

@@ -15,10 +15,7 @@ import (
 
 // absent deletes the object that reference names if it belongs to owner. It ignores other objects of that name.
 func (a *Applier) absent(ctx context.Context, owner client.Object, reference owned.Reference, result *Result) error {
-	object, err := a.empty(reference)
-	if err != nil {
-		return err
-	}
+	object := Empty(a.scheme, reference.GroupVersionKind)
 	key := client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
 	if err := a.cached.Get(ctx, key, object); err != nil {
 		if apierrors.IsNotFound(err) || a.kindIsGone(reference, err) {
@@ -33,7 +30,7 @@ func (a *Applier) absent(ctx context.Context, owner client.Object, reference own
 		return err
 	}
 	// The preconditions make sure that neither a new object of the same name nor a changed version is deleted.
-	err = a.writer.Delete(ctx, object, client.Preconditions{
+	err := a.writer.Delete(ctx, object, client.Preconditions{
 		UID:             ptr.To(object.GetUID()),
 		ResourceVersion: ptr.To(object.GetResourceVersion()),
 	}, client.PropagationPolicy(metav1.DeletePropagationBackground))

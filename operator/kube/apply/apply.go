@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -150,37 +151,36 @@ func (a *Applier) confirm(ctx context.Context, owner client.Object) error {
 	if err != nil {
 		return fmt.Errorf("find the kind of the owner: %w", err)
 	}
+	return Confirm(ctx, a.live, owner, gvk)
+}
+
+// Confirm checks that the spec of an object of the given kind has not changed since the caller read it. If it has, the error is
+// Stale.
+func Confirm(ctx context.Context, live client.Reader, object client.Object, gvk schema.GroupVersionKind) error {
+	name := gvk.Kind + " " + client.ObjectKeyFromObject(object).String()
 	now := &metav1.PartialObjectMetadata{}
 	now.SetGroupVersionKind(gvk)
-	if err := a.live.Get(ctx, client.ObjectKeyFromObject(owner), now); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			return reconcileerror.Stale(fmt.Errorf("%s %s/%s was deleted during the reconcile", gvk.Kind, owner.GetNamespace(), owner.GetName()))
-		}
-		return fmt.Errorf("read %s %s/%s: %w", gvk.Kind, owner.GetNamespace(), owner.GetName(), err)
-	}
-	if now.UID != owner.GetUID() || now.Generation != owner.GetGeneration() || !now.DeletionTimestamp.IsZero() {
-		return reconcileerror.Stale(fmt.Errorf("%s %s/%s changed during the reconcile", gvk.Kind, owner.GetNamespace(), owner.GetName()))
+	err := live.Get(ctx, client.ObjectKeyFromObject(object), now)
+	switch {
+	case apierrors.IsNotFound(err):
+		return reconcileerror.Stale(fmt.Errorf("%s was deleted during the reconcile", name))
+	case err != nil:
+		return fmt.Errorf("read %s: %w", name, err)
+	case now.UID != object.GetUID() || now.Generation != object.GetGeneration() || !now.DeletionTimestamp.IsZero():
+		return reconcileerror.Stale(fmt.Errorf("%s changed during the reconcile", name))
 	}
 	return nil
 }
 
-// empty returns an empty object of the kind that reference names. Kinds outside the scheme have no Go type and are not
-// cached.
-func (a *Applier) empty(reference owned.Reference) (client.Object, error) {
-	if !a.scheme.Recognizes(reference.GroupVersionKind) {
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(reference.GroupVersionKind)
-		return object, nil
+// Empty returns an empty object of a kind. Kinds outside the scheme have no Go type and are not cached.
+func Empty(scheme *runtime.Scheme, kind schema.GroupVersionKind) client.Object {
+	known, err := scheme.New(kind)
+	if object, ok := known.(client.Object); ok && err == nil {
+		return object
 	}
-	object, err := a.scheme.New(reference.GroupVersionKind)
-	if err != nil {
-		return nil, fmt.Errorf("apply %s: %w", reference.Kind, err)
-	}
-	typed, ok := object.(client.Object)
-	if !ok {
-		return nil, fmt.Errorf("apply %s: %T is not an object", reference.Kind, object)
-	}
-	return typed, nil
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return object
 }
 
 // kindIsGone tells whether an error means that the CRD of a kind was removed. Objects of that kind went with it, and

@@ -48,13 +48,9 @@ func encode(configuration owned.Configuration) (*unstructured.Unstructured, erro
 // wanted are ignored.
 func (a *Applier) difference(wanted *unstructured.Unstructured, found client.Object) (*Change, error) {
 	reference := referenceTo(wanted)
-	left, right, err := a.typed(wanted, found)
+	comparison, _, err := a.compare(wanted, found)
 	if err != nil {
 		return nil, err
-	}
-	comparison, err := left.Compare(right)
-	if err != nil {
-		return nil, fmt.Errorf("compare %s %s: %w", reference.Kind, reference.Name, err)
 	}
 	differing := comparison.Added.Union(comparison.Modified)
 	if differing.Empty() {
@@ -72,21 +68,27 @@ func (a *Applier) difference(wanted *unstructured.Unstructured, found client.Obj
 	return change, nil
 }
 
-// typed converts both objects into the form that can be compared.
-func (a *Applier) typed(wanted *unstructured.Unstructured, found client.Object) (left, right *typed.TypedValue, err error) {
+// compare compares both objects. right is wanted in the form that was compared.
+func (a *Applier) compare(
+	wanted *unstructured.Unstructured, found client.Object,
+) (comparison *typed.Comparison, right *typed.TypedValue, err error) {
 	found.GetObjectKind().SetGroupVersionKind(wanted.GroupVersionKind())
 	converter := a.converter
 	if !a.scheme.Recognizes(wanted.GroupVersionKind()) {
 		converter = a.deduced
 	}
 	// Other clients may have created duplicate keys in a list; that is not an error.
-	if left, err = converter.ObjectToTyped(found, typed.AllowDuplicates); err == nil {
+	left, err := converter.ObjectToTyped(found, typed.AllowDuplicates)
+	if err == nil {
 		right, err = converter.ObjectToTyped(wanted)
+	}
+	if err == nil {
+		comparison, err = left.Compare(right)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("compare %s %s: %w", wanted.GetKind(), wanted.GetName(), err)
 	}
-	return left, right, nil
+	return comparison, right, nil
 }
 
 // paths returns the leaves of the set in the form "spec.replicas", sorted.

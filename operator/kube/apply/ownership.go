@@ -30,19 +30,14 @@ const (
 // the cache only. It asks the API server if the cache does not have the object, which may be there without the
 // operator's label, and if the owner reference is missing.
 func (a *Applier) find(ctx context.Context, owner client.Object, reference owned.Reference) (client.Object, error) {
-	object, err := a.empty(reference)
-	if err != nil {
-		return nil, err
-	}
+	object := Empty(a.scheme, reference.GroupVersionKind)
 	key := client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
-	err = a.cached.Get(ctx, key, object)
+	err := a.cached.Get(ctx, key, object)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read %s %s from the cache: %w", reference.Kind, key, err)
 	}
 	if err != nil || !metav1.IsControlledBy(object, owner) {
-		if object, err = a.empty(reference); err != nil {
-			return nil, err
-		}
+		object = Empty(a.scheme, reference.GroupVersionKind)
 		if err := a.live.Get(ctx, key, object); apierrors.IsNotFound(err) {
 			return nil, nil // Documented: there is no such object.
 		} else if err != nil {

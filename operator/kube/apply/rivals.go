@@ -26,10 +26,7 @@ import (
 func (a *Applier) writeOverRivals(
 	ctx context.Context, wanted *unstructured.Unstructured, reference owned.Reference, rejection error,
 ) error {
-	found, err := a.empty(reference)
-	if err != nil {
-		return err
-	}
+	found := Empty(a.scheme, reference.GroupVersionKind)
 	if err := a.live.Get(ctx, client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}, found); err != nil {
 		return fmt.Errorf("read %s %s: %w", reference.Kind, reference.Name, err)
 	}
@@ -76,13 +73,9 @@ func (a *Applier) disown(ctx context.Context, wanted *unstructured.Unstructured,
 
 // wantedFields returns the fields of wanted, and those of them that found lacks.
 func (a *Applier) wantedFields(wanted *unstructured.Unstructured, found client.Object) (all, missing *fieldpath.Set, err error) {
-	left, right, err := a.typed(wanted, found)
+	comparison, right, err := a.compare(wanted, found)
 	if err != nil {
 		return nil, nil, err
-	}
-	comparison, err := left.Compare(right)
-	if err != nil {
-		return nil, nil, fmt.Errorf("compare %s %s: %w", wanted.GetKind(), wanted.GetName(), err)
 	}
 	if all, err = right.ToFieldSet(); err != nil {
 		return nil, nil, fmt.Errorf("compare %s %s: %w", wanted.GetKind(), wanted.GetName(), err)

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
@@ -94,10 +94,7 @@ func readOutgoing(ctx context.Context, reader Reader, owner client.Object, plan 
 func child(
 	ctx context.Context, reader Reader, owner client.Object, reference owned.Reference, written []*unstructured.Unstructured,
 ) (client.Object, error) {
-	object, err := empty(reader, reference.GroupVersionKind)
-	if err != nil {
-		return nil, err
-	}
+	object := apply.Empty(reader.Scheme(), reference.GroupVersionKind)
 	for _, found := range written {
 		if found.GroupVersionKind() != reference.GroupVersionKind || found.GetName() != reference.Name {
 			continue
@@ -107,7 +104,7 @@ func child(
 		}
 		return object, nil
 	}
-	err = reader.Get(ctx, client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}, object)
+	err := reader.Get(ctx, client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}, object)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read %s %s/%s: %w", reference.Kind, reference.Namespace, reference.Name, err)
 	}
@@ -115,19 +112,6 @@ func child(
 		return nil, nil // Documented: there is no such object.
 	}
 	return object, nil
-}
-
-// empty returns an empty object of a kind. Only typed objects are cached.
-func empty(reader Reader, gvk schema.GroupVersionKind) (client.Object, error) {
-	object, err := reader.Scheme().New(gvk)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", gvk.Kind, err)
-	}
-	typed, ok := object.(client.Object)
-	if !ok {
-		return nil, fmt.Errorf("read %s: %T is not an object", gvk.Kind, object)
-	}
-	return typed, nil
 }
 
 // belongs tells whether the Deployment or StatefulSet called name created a pod. The ReplicaSet between a Deployment

@@ -31,10 +31,9 @@ type Reconcile struct {
 	Now metav1.Time
 }
 
-// Wording is what a kind calls its pods, and the condition reasons that it uses.
+// Wording is what a kind calls the process in its pods, and the condition reasons that it uses.
 type Wording struct {
-	// One and Many are the words for one pod and for several; Process is what runs in a pod.
-	One, Many, Process string
+	Process string
 
 	AllReady, ScaledToZero, SomeReady, NoneReady string
 	Starting, Updating, Stopping                 string
@@ -87,7 +86,7 @@ func (w Workload) ready(degraded, progressing metav1.Condition) metav1.Condition
 		condition.Reason, condition.Message = progressing.Reason, progressing.Message
 	case w.Wanted == 0:
 		condition.Status, condition.Reason = metav1.ConditionTrue, w.ScaledToZero
-		condition.Message = fmt.Sprintf("No %s are wanted and none run", w.Many)
+		condition.Message = "No pods are wanted and none run"
 	default:
 		condition.Status, condition.Reason = metav1.ConditionTrue, w.AllReady
 		condition.Message = fmt.Sprintf("%s ready", w.count(w.ReadyPods()))
@@ -101,7 +100,7 @@ func (w Workload) available() metav1.Condition {
 	condition.Message = fmt.Sprintf("%s ready", w.count(ready))
 	switch {
 	case w.Wanted == 0:
-		condition.Reason, condition.Message = w.ScaledToZero, fmt.Sprintf("No %s are wanted", w.Many)
+		condition.Reason, condition.Message = w.ScaledToZero, "No pods are wanted"
 	case ready == 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, w.NoneReady
 	case ready < w.Wanted:
@@ -123,7 +122,7 @@ func (w Workload) progressing() metav1.Condition {
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonOf(w.Err)
 		condition.Message = messageOf(w.Err)
 	case status == nil:
-		condition.Reason, condition.Message = w.Starting, fmt.Sprintf("Creating %s", w.Many)
+		condition.Reason, condition.Message = w.Starting, "Creating pods"
 	case !status.Observed:
 		condition.Reason, condition.Message = w.expectedReason(), "Kubernetes has not processed the latest change yet"
 	case status.Updated < min(w.Replicas(), w.Wanted):
@@ -131,7 +130,7 @@ func (w Workload) progressing() metav1.Condition {
 		condition.Message = w.updatingMessage(status)
 	case w.Replicas() > w.Wanted || running > w.Wanted:
 		condition.Reason = w.Stopping
-		condition.Message = fmt.Sprintf("Stopping surplus %s: %d wanted", w.Many, w.Wanted)
+		condition.Message = fmt.Sprintf("Stopping surplus pods: %d wanted", w.Wanted)
 	case ready < w.Wanted || running < w.Wanted:
 		condition.Reason = w.Starting
 		condition.Message = fmt.Sprintf("%s ready", w.count(ready))
@@ -193,9 +192,9 @@ func (w Workload) statuses() []*workload.Status {
 func (w Workload) count(some int32) string {
 	some = min(some, w.Wanted)
 	if w.Wanted == 1 {
-		return fmt.Sprintf("%d of 1 %s is", some, w.One)
+		return fmt.Sprintf("%d of 1 pod is", some)
 	}
-	return fmt.Sprintf("%d of %d %s are", some, w.Wanted, w.Many)
+	return fmt.Sprintf("%d of %d pods are", some, w.Wanted)
 }
 
 // PodNames returns the names of the pods that are neither being deleted nor terminated, in the given order.

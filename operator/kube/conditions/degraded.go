@@ -76,8 +76,7 @@ func podsRefused(w Workload) (string, string, bool) {
 	// The message contains the generated name of the pod, which differs with each attempt.
 	name := status.Name
 	podName := regexp.MustCompile(regexp.QuoteMeta(name) + `-[a-z0-9]+-[a-z0-9]*`)
-	return w.Refused, fmt.Sprintf("Kubernetes refuses to create %s: %s",
-		w.Many, podName.ReplaceAllString(status.CreateFailure, name)), true
+	return w.Refused, "Kubernetes refuses to create pods: " + podName.ReplaceAllString(status.CreateFailure, name), true
 }
 
 func podsFailing(w Workload) (string, string, bool) {
@@ -142,7 +141,7 @@ func podsUnschedulable(w Workload) (string, string, bool) {
 	for i := range w.Observed.Pods {
 		pod := &w.Observed.Pods[i]
 		if why, unschedulable := pods.Unschedulable(pod); unschedulable && !pods.Ending(pod) {
-			return w.Unschedulable, fmt.Sprintf("A %s cannot be scheduled: %s", w.One, why), true
+			return w.Unschedulable, "A pod cannot be scheduled: " + why, true
 		}
 	}
 	return "", "", false

@@ -90,18 +90,13 @@ func IsStale(err error) bool {
 }
 
 // Resolve maps an error to the result of Reconcile. Marked errors are expected: they are retried after their time and
-// are not logged as failures. All others are retried with exponential backoff.
-func Resolve(err error) (reconcile.Result, error) {
+// are not logged as failures. All others are retried with exponential backoff. times are further times after which
+// the object has to be reconciled again; the shortest one counts, and zeros are ignored.
+func Resolve(err error, times ...time.Duration) (reconcile.Result, error) {
+	var result reconcile.Result
 	if marked := (*Error)(nil); errors.As(err, &marked) {
-		return reconcile.Result{RequeueAfter: marked.after}, nil
-	}
-	return reconcile.Result{}, err
-}
-
-// ResolveBefore is like Resolve, but requeues after the shortest of the given times at the latest. Zeros are ignored.
-func ResolveBefore(err error, times ...time.Duration) (reconcile.Result, error) {
-	result, err := Resolve(err)
-	if err != nil {
+		result.RequeueAfter = marked.after
+	} else if err != nil {
 		return result, err
 	}
 	for _, after := range times {

@@ -1,8 +1,10 @@
-// Package report reports the result of a reconcile: in the object's status, in the log and in events.
+// Package report is the beginning and the end of every reconcile: it reads the object, and reports the result in the object's
+// status, in the log, in events and metrics, and to OLM.
 package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -22,6 +24,9 @@ import (
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/kube/workload"
+	"github.com/example/memcached-operator/operator/metrics"
+	"github.com/example/memcached-operator/operator/olmcondition"
 )
 
 // maxFieldsNamed keeps the note of an event readable, and below the 1024 characters that the API allows.
@@ -43,61 +48,94 @@ type Object interface {
 	GetConditions() []metav1.Condition
 }
 
-// Reporter reports on objects of any kind.
+// Reporter reads objects of one kind, and reports on them.
 type Reporter struct {
-	// Client writes statuses.
+	// Kind is the kind of the objects.
+	Kind string
+
+	// Client reads objects from the cache and writes statuses.
 	Client client.Client
 
 	// Recorder emits events.
 	Recorder record.EventRecorder
 
-	// superseded maps kind and name to the resourceVersion that the last status was computed from.
+	// Metrics counts reconciles by result.
+	Metrics *metrics.Metrics
+
+	// Work tracks rollouts that an upgrade of the operator should wait for.
+	Work *olmcondition.Tracker
+
+	// superseded maps names to the resourceVersion that the last status was computed from.
 	superseded sync.Map
 }
 
-// IsStale tells whether a copy of an object is older than the last status that was written. A reconcile of it would
-// write the same status again. Another reconcile follows when the operator's cache has seen the write.
-func (r *Reporter) IsStale(object Object) bool {
-	version, found := r.superseded.Load(keyOf(object, client.ObjectKeyFromObject(object)))
-	return found && version == object.GetResourceVersion()
+// Read reads the object to reconcile. It returns false if there is none, or if it cannot be read: the error is then the
+// result of the reconcile. It is Stale if the cached copy is older than the last status that was written: a reconcile would
+// write the same status again. Another reconcile follows when the cache has seen the write.
+func (r *Reporter) Read(ctx context.Context, name types.NamespacedName, object Object) (bool, error) {
+	err := r.Client.Get(ctx, name, object)
+	if apierrors.IsNotFound(err) || err == nil && !object.GetDeletionTimestamp().IsZero() {
+		r.Work.End(olmcondition.Object{Kind: r.Kind, NamespacedName: name})
+		r.superseded.Delete(name)
+		return false, nil // The garbage collector deletes what the object owns.
+	}
+	if err != nil {
+		return false, err
+	}
+	if version, found := r.superseded.Load(name); found && version == object.GetResourceVersion() {
+		return false, reconcileerror.Stale(errors.New("the cached copy is older than the status that was written last"))
+	}
+	return true, nil
 }
 
-// Forget removes what is stored about a deleted object. Only the kind of object is used.
-func (r *Reporter) Forget(object Object, name types.NamespacedName) {
-	r.superseded.Delete(keyOf(object, name))
-}
+// Outcome is the result of a reconcile.
+type Outcome struct {
+	// Before is the object as it was read, and After the same object with a new status.
+	Before, After Object
 
-func keyOf(object Object, name types.NamespacedName) string {
-	return fmt.Sprintf("%T %s", object, name)
-}
+	// SpecApplied tells whether the spec of Before had been applied by an earlier reconcile.
+	SpecApplied bool
 
-// Actions is what a reconcile did.
-type Actions struct {
 	// Changes are the writes to owned objects.
 	Changes []apply.Change
 
 	// Step is what was done to a running pod and why, empty if nothing was done.
 	Step string
+
+	// Rollout is the status of the workload, nil if there is none.
+	Rollout *workload.Status
+
+	// Err is the error of the reconcile, nil if it succeeded.
+	Err error
 }
 
-// Announce reports the actions of a reconcile in the log and in events. Call it before the status is written and even
-// if the reconcile fails: a repeated reconcile has nothing left to do and would not report them.
-func (r *Reporter) Announce(ctx context.Context, object Object, happened Actions) {
-	r.announceChanges(ctx, object, happened.Changes)
-	if happened.Step != "" {
-		log.FromContext(ctx).Info(happened.Step)
-		r.Recorder.Event(object, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, happened.Step)
+// Report reports the outcome of a reconcile and returns its error. Changes are reported first and even if the reconcile
+// failed: a repeated reconcile has nothing left to do and would not report them. A new reason of the condition Ready is
+// reported after the status is written, so that a repeated reconcile does not report it twice. No status is written if the
+// error is Stale.
+func (r *Reporter) Report(ctx context.Context, o Outcome) error {
+	r.announceChanges(ctx, o.Before, o.Changes)
+	if o.Step != "" {
+		log.FromContext(ctx).Info(o.Step)
+		r.Recorder.Event(o.Before, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, o.Step)
 	}
-}
-
-// Report writes the status of after, which is before with a new status, and then reports a new reason of the condition
-// Ready. In this order, a repeated reconcile does not report it twice.
-func (r *Reporter) Report(ctx context.Context, before, after Object) error {
-	if err := r.write(ctx, before, after); err != nil {
-		return err
+	if !reconcileerror.IsStale(o.Err) {
+		if err := r.write(ctx, o.Before, o.After); err != nil {
+			o.Err = err
+		} else {
+			r.announceReady(ctx, o.Before, o.After)
+		}
 	}
-	r.announceReady(ctx, before, after)
-	return nil
+	r.Work.Reconciled(olmcondition.Reconcile{
+		Object:      olmcondition.Object{Kind: r.Kind, NamespacedName: client.ObjectKeyFromObject(o.Before)},
+		SpecApplied: o.SpecApplied, Changes: o.Changes, Rollout: o.Rollout,
+		Degraded: apimeta.IsStatusConditionTrue(o.After.GetConditions(), v1alpha1.ConditionDegraded), Err: o.Err,
+	})
+	if ctx.Err() != nil {
+		return nil // The operator is stopping, which is not a failure. The next leader reconciles again.
+	}
+	r.Metrics.Reconciled(r.Kind, o.Err)
+	return o.Err
 }
 
 // write writes the status if it has changed. It sends a patch, so that fields of a newer version of the operator are
@@ -117,7 +155,7 @@ func (r *Reporter) write(ctx context.Context, before, after Object) error {
 	case err != nil:
 		return fmt.Errorf("write the status: %w", err)
 	}
-	r.superseded.Store(keyOf(before, client.ObjectKeyFromObject(before)), before.GetResourceVersion())
+	r.superseded.Store(client.ObjectKeyFromObject(before), before.GetResourceVersion())
 	return nil
 }
 

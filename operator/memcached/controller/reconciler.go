@@ -3,11 +3,8 @@ package controller
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,8 +20,6 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/executor"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/status"
-	"github.com/example/memcached-operator/operator/metrics"
-	"github.com/example/memcached-operator/operator/olmcondition"
 )
 
 // Reconciler brings the cluster to what each Memcached asks for.
@@ -35,14 +30,8 @@ type Reconciler struct {
 	// Applier writes the objects that a cache owns.
 	Applier *apply.Applier
 
-	// Reporter writes the status and emits events.
+	// Reporter reads Memcacheds and reports on them.
 	Reporter *report.Reporter
-
-	// Metrics counts outcomes.
-	Metrics *metrics.Metrics
-
-	// Work tracks what an upgrade of the operator should wait for.
-	Work *olmcondition.Tracker
 
 	// Clock dates conditions.
 	Clock clock.PassiveClock
@@ -60,17 +49,8 @@ type Reconciler struct {
 // Reconcile takes one Memcached through the stages. The status is written even when a stage has failed.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	memcached := &v1alpha1.Memcached{}
-	err := r.Client.Get(ctx, request.NamespacedName, memcached)
-	if apierrors.IsNotFound(err) || err == nil && !memcached.DeletionTimestamp.IsZero() {
-		r.Work.End(olmcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName))
-		r.Reporter.Forget(memcached, request.NamespacedName)
-		return reconcile.Result{}, nil // The garbage collector deletes what a cache owns.
-	}
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	if r.Reporter.IsStale(memcached) {
-		return reconcileerror.Resolve(reconcileerror.Stale(errors.New("the cached copy is older than the status that was written last")))
+	if found, err := r.Reporter.Read(ctx, request.NamespacedName, memcached); !found {
+		return reconcileerror.Resolve(err)
 	}
 	now := metav1.NewTime(r.Clock.Now())
 	in, err := r.Inputs.Read(ctx, memcached, now)
@@ -84,25 +64,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	seen, step, rollErr := r.roll(ctx, in, observed, reconcileerror.IsStale(applyErr))
 	err = cmp.Or(applyErr, observeErr, rollErr, planErr)
 
-	r.Reporter.Announce(ctx, memcached, report.Actions{Changes: applied.Changes, Step: made(step, rollErr)})
 	next := memcached.DeepCopy()
-	if !reconcileerror.IsStale(err) {
-		next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{
-			Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
-		})
-		if reportErr := r.Reporter.Report(ctx, memcached, next); reportErr != nil {
-			err = reportErr
-		}
-	}
-	r.Work.Reconciled(olmcondition.Reconcile{
-		Object:      olmcondition.ObjectOf(v1alpha1.MemcachedKind, request.NamespacedName),
-		SpecApplied: memcached.Status.ObservedGeneration == memcached.Generation,
-		Changes:     applied.Changes, Rollout: observed.Workload(),
-		Degraded: meta.IsStatusConditionTrue(next.Status.Conditions, v1alpha1.ConditionDegraded), Err: err,
+	next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{
+		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 	})
-	if ctx.Err() != nil {
-		return reconcile.Result{}, nil // The operator stops; the next one reconciles again, so this is no failure.
-	}
-	r.Metrics.Reconciled(v1alpha1.MemcachedKind, err)
-	return reconcileerror.ResolveBefore(err, step.After, plan.Recheck)
+	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
+		Before: memcached, After: next, SpecApplied: memcached.Status.ObservedGeneration == memcached.Generation,
+		Changes: applied.Changes, Step: made(step, rollErr), Rollout: observed.Workload(), Err: err,
+	}), step.After, plan.Recheck)
 }

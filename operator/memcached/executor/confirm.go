@@ -6,10 +6,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
@@ -17,16 +17,8 @@ import (
 // confirm checks that the StatefulSet and its pods are still as in the input.
 func confirm(ctx context.Context, live client.Reader, input rollout.Input) error {
 	set := input.StatefulSet
-	now := &metav1.PartialObjectMetadata{}
-	now.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
-	err := live.Get(ctx, client.ObjectKeyFromObject(set), now)
-	switch {
-	case apierrors.IsNotFound(err):
-		return reconcileerror.Stale(fmt.Errorf("StatefulSet %s/%s was deleted meanwhile", set.Namespace, set.Name))
-	case err != nil:
-		return fmt.Errorf("read StatefulSet %s/%s: %w", set.Namespace, set.Name, err)
-	case now.UID != set.UID || now.Generation != set.Generation || !now.DeletionTimestamp.IsZero():
-		return reconcileerror.Stale(fmt.Errorf("StatefulSet %s/%s has changed meanwhile", set.Namespace, set.Name))
+	if err := apply.Confirm(ctx, live, set, appsv1.SchemeGroupVersion.WithKind("StatefulSet")); err != nil {
+		return err
 	}
 	pods := &metav1.PartialObjectMetadataList{}
 	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -80,13 +81,5 @@ func (f *FeatureReader) atLeast(wanted *version.Version) (bool, error) {
 }
 
 func has(resources *metav1.APIResourceList, name string) bool {
-	if resources == nil {
-		return false
-	}
-	for i := range resources.APIResources {
-		if resources.APIResources[i].Name == name {
-			return true
-		}
-	}
-	return false
+	return resources != nil && slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Name == name })
 }

@@ -11,7 +11,7 @@ import (
 
 // ofMemcached are the words and reasons for the pods of a cache.
 var ofMemcached = conditions.Wording{
-	One: "pod", Many: "pods", Process: "memcached",
+	Process: "memcached",
 
 	AllReady:      v1alpha1.ReasonAllNodesReady,
 	ScaledToZero:  v1alpha1.ReasonScaledToZero,

@@ -5,7 +5,7 @@
 //   - ServiceMonitor: one for each cache. It is part of the cache's plan.
 //
 // The kinds belong to other projects: PrometheusRule and ServiceMonitor to the Prometheus Operator, GrafanaDashboard to the
-// Grafana Operator. Applying them does not need their Go types, so Object does without.
+// Grafana Operator. Applying them does not need their Go types.
 //
 // Alerts and dashboard rely on the following:
 //

@@ -139,7 +139,7 @@ func ofAgent(t *testing.T, memcached agenttesting.Runner) string {
 	go func() {
 		ended <- agent.Run(ctx, []string{
 			"--bind-address", address, "--memcached", server.Address, "--process", server.Name, "--directory", t.TempDir(),
-			"--name=pod", "--interval=1s", "--users-file", volume.File("users"), "--tls-ca", volume.File("ca.crt"),
+			"--interval=1s", "--users-file", volume.File("users"), "--tls-ca", volume.File("ca.crt"),
 			"--tls-server-name", agenttesting.ServerName, "--tls-certificate", volume.File("tls.crt"), "--tls-key", volume.File("tls.key"),
 		}, t.Output())
 	}()

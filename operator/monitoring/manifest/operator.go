@@ -4,6 +4,8 @@ import (
 	_ "embed" // Alerts and dashboard are files, so that other tools can check them.
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -42,7 +44,7 @@ var dashboard string
 // Wanted is one of the operator's objects.
 type Wanted struct {
 	// Object is the object to apply.
-	Object *Object
+	Object *unstructured.Unstructured
 
 	// For are the kinds that make the object useful: it is applied if the cluster has at least one of them.
 	For []schema.GroupVersionKind
@@ -57,36 +59,41 @@ func Operator(namespace string) ([]Wanted, error) {
 	}
 	return []Wanted{
 		{
-			Object: newObject(monitoringVersion, PrometheusRuleKind.Kind, namespace, alertsName, labels()).with("spec", rules),
+			Object: newObject(PrometheusRuleKind, namespace, alertsName, map[string]any{"spec": rules}),
 			For:    []schema.GroupVersionKind{PrometheusRuleKind},
 		},
 		{Object: operatorMonitor(namespace), For: []schema.GroupVersionKind{ServiceMonitorKind}},
 		{
 			// The sidecar of Grafana's Helm chart selects this label. Grafana itself cannot be detected, but a cluster
 			// with Prometheus usually has it.
-			Object: newObject("v1", "ConfigMap", namespace, dashboardName, labels("grafana_dashboard", "1")).
-				with("data", map[string]any{dashboardFile: dashboard}),
+			Object: newObject(corev1.SchemeGroupVersion.WithKind("ConfigMap"), namespace, dashboardName,
+				map[string]any{"data": map[string]any{dashboardFile: dashboard}}, "grafana_dashboard", "1"),
 			For: []schema.GroupVersionKind{PrometheusRuleKind, GrafanaDashboardKind},
 		},
 		{Object: grafanaDashboard(namespace), For: []schema.GroupVersionKind{GrafanaDashboardKind}},
 	}, nil
 }
 
-// labels returns the labels of all of the operator's objects, and additional pairs of key and value.
-func labels(pairs ...string) map[string]string {
-	all := map[string]string{owned.LabelName: owned.Manager, owned.LabelComponent: "monitoring", owned.LabelManagedBy: owned.Manager}
+// newObject adds kind and metadata to the content of an object. pairs are additional labels: key and value of each.
+func newObject(kind schema.GroupVersionKind, namespace, name string, content map[string]any, pairs ...string) *unstructured.Unstructured {
+	labels := map[string]string{owned.LabelName: owned.Manager, owned.LabelComponent: "monitoring", owned.LabelManagedBy: owned.Manager}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		all[pairs[i]] = pairs[i+1]
+		labels[pairs[i]] = pairs[i+1]
 	}
-	return all
+	object := &unstructured.Unstructured{Object: content}
+	object.SetGroupVersionKind(kind)
+	object.SetNamespace(namespace)
+	object.SetName(name)
+	object.SetLabels(labels)
+	return object
 }
 
 // operatorMonitor returns the ServiceMonitor of the operator's own metrics, for the Service of the bundle. The API
 // server has to authorize the reader of /metrics, so Prometheus sends its token. Its ServiceAccount needs the
 // ClusterRole memcached-operator-metrics-reader or an equivalent one.
-func operatorMonitor(namespace string) *Object {
-	return newObject(monitoringVersion, ServiceMonitorKind.Kind, namespace, monitorName, labels()).with("spec", map[string]any{
-		"selector": map[string]any{"matchLabels": map[string]string{
+func operatorMonitor(namespace string) *unstructured.Unstructured {
+	return newObject(ServiceMonitorKind, namespace, monitorName, map[string]any{"spec": map[string]any{
+		"selector": map[string]any{"matchLabels": map[string]any{
 			owned.LabelName: owned.Manager, "control-plane": "controller-manager",
 		}},
 		"endpoints": []any{map[string]any{
@@ -98,16 +105,15 @@ func operatorMonitor(namespace string) *Object {
 			// ServiceMonitors of this form (arbitraryFSAccessThroughSMs), or scrape through a mesh.
 			"tlsConfig": map[string]any{"insecureSkipVerify": true},
 		}},
-	})
+	}})
 }
 
 // grafanaDashboard returns the object that makes the Grafana Operator load the dashboard from its ConfigMap, into every
 // Grafana with the label that its documentation uses. The selector is immutable.
-func grafanaDashboard(namespace string) *Object {
-	return newObject("grafana.integreatly.org/v1beta1", GrafanaDashboardKind.Kind, namespace, dashboardName, labels()).
-		with("spec", map[string]any{
-			"allowCrossNamespaceImport": true,
-			"instanceSelector":          map[string]any{"matchLabels": map[string]string{"dashboards": "grafana"}},
-			"configMapRef":              map[string]any{"name": dashboardName, "key": dashboardFile},
-		})
+func grafanaDashboard(namespace string) *unstructured.Unstructured {
+	return newObject(GrafanaDashboardKind, namespace, dashboardName, map[string]any{"spec": map[string]any{
+		"allowCrossNamespaceImport": true,
+		"instanceSelector":          map[string]any{"matchLabels": map[string]any{"dashboards": "grafana"}},
+		"configMapRef":              map[string]any{"name": dashboardName, "key": dashboardFile},
+	}})
 }

@@ -1,10 +1,12 @@
 package manifest
 
 import (
+	"encoding/json"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // monitoringVersion is the API version of the Prometheus Operator's kinds.
@@ -39,13 +41,16 @@ type Cache struct {
 }
 
 // ServiceMonitor returns the ServiceMonitor of a cache, for clusters that have ServiceMonitorKind.
-func ServiceMonitor(cache Cache) *Object {
+func ServiceMonitor(cache Cache) *Monitor {
 	labels := map[string]string{}
 	maps.Copy(labels, cache.UserLabels)
 	maps.Copy(labels, cache.Labels)
-	return newObject(monitoringVersion, ServiceMonitorKind.Kind, cache.Namespace, cache.Name, labels).
-		withMetadata("ownerReferences", []any{cache.Owner}).
-		with("spec", map[string]any{
+	return &Monitor{name: cache.Name, namespace: cache.Namespace, content: map[string]any{
+		"apiVersion": monitoringVersion, "kind": ServiceMonitorKind.Kind,
+		"metadata": map[string]any{
+			"namespace": cache.Namespace, "name": cache.Name, "labels": labels, "ownerReferences": []any{cache.Owner},
+		},
+		"spec": map[string]any{
 			"selector": map[string]any{"matchLabels": cache.Selector},
 			"endpoints": []any{map[string]any{
 				"port": MetricsPortName,
@@ -56,5 +61,30 @@ func ServiceMonitor(cache Cache) *Object {
 					"replacement": cache.Name,
 				}},
 			}},
-		})
+		},
+	}}
 }
+
+// Monitor is the apply configuration of a ServiceMonitor. It implements owned.Configuration.
+type Monitor struct {
+	name, namespace string
+	content         map[string]any
+}
+
+// MarshalJSON implements json.Marshaler. The same content gives the same result.
+func (m *Monitor) MarshalJSON() ([]byte, error) { return json.Marshal(m.content) }
+
+// IsApplyConfiguration implements runtime.ApplyConfiguration.
+func (*Monitor) IsApplyConfiguration() {}
+
+// GetAPIVersion returns the group and version of ServiceMonitorKind.
+func (*Monitor) GetAPIVersion() *string { return ptr.To(monitoringVersion) }
+
+// GetKind returns the name of ServiceMonitorKind.
+func (*Monitor) GetKind() *string { return ptr.To(ServiceMonitorKind.Kind) }
+
+// GetNamespace returns the namespace, never nil.
+func (m *Monitor) GetNamespace() *string { return &m.namespace }
+
+// GetName returns the name, never nil.
+func (m *Monitor) GetName() *string { return &m.name }

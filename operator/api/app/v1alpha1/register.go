@@ -6,21 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-var (
-	// GroupVersion is the API group and version of every type in this package.
-	GroupVersion = schema.GroupVersion{Group: "app.example.com", Version: "v1alpha1"}
-
-	// SchemeBuilder collects the types of this package.
-	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
-
-	// AddToScheme makes the types of this package known to a scheme.
-	AddToScheme = SchemeBuilder.AddToScheme
-)
+// GroupVersion is the API group and version of every type in this package.
+var GroupVersion = schema.GroupVersion{Group: "app.example.com", Version: "v1alpha1"}
 
 // ApplicationKind is the kind of an Application, as it stands in manifests, owner references and metrics.
 const ApplicationKind = "Application"
 
-func addKnownTypes(scheme *runtime.Scheme) error {
+// AddToScheme makes the types of this package known to a scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &Application{}, &ApplicationList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,15 +89,12 @@ func AwaitNotReady[T any, P owner[T]](e *Env, name, reason string) (found P, mes
 // AwaitWork waits until an upgrade of the operator should wait for the rollout of an object, or for nothing.
 func (e *Env) AwaitWork(kind, name string, underWay bool) {
 	e.Helper()
-	var want []olmcondition.Work
+	var want []olmcondition.Object
 	if underWay {
-		want = []olmcondition.Work{{
-			Object: olmcondition.Object{Kind: kind, Namespace: e.Namespace, Name: name},
-			Reason: olmcondition.ReasonRolloutInProgress,
-		}}
+		want = []olmcondition.Object{{Kind: kind, NamespacedName: types.NamespacedName{Namespace: e.Namespace, Name: name}}}
 	}
 	e.Await(fmt.Sprintf("there is work: %t", underWay), func(context.Context) error {
-		if difference := cmp.Diff(want, e.Options.Work.Facts().Work); difference != "" {
+		if difference := cmp.Diff(want, e.Options.Work.Rollouts(), cmpopts.EquateEmpty()); difference != "" {
 			return fmt.Errorf("work (-want +got):\n%s", difference)
 		}
 		return nil

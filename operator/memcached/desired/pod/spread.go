@@ -21,20 +21,18 @@ func spread(s settings) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	case v1alpha1.TopologyNone:
 		return nil
 	case v1alpha1.TopologyPreferHosts:
-		return constraints(over(s, corev1.LabelHostname, prefer))
+		return []*constraint{over(s, corev1.LabelHostname, prefer)}
 	case v1alpha1.TopologyRequireHosts:
-		return constraints(over(s, corev1.LabelHostname, require))
+		return []*constraint{over(s, corev1.LabelHostname, require)}
 	case v1alpha1.TopologyPreferZones:
-		return constraints(over(s, corev1.LabelTopologyZone, prefer), over(s, corev1.LabelHostname, prefer))
+		return []*constraint{over(s, corev1.LabelTopologyZone, prefer), over(s, corev1.LabelHostname, prefer)}
 	case v1alpha1.TopologyRequireZones:
-		return constraints(over(s, corev1.LabelTopologyZone, require), over(s, corev1.LabelHostname, prefer))
+		return []*constraint{over(s, corev1.LabelTopologyZone, require), over(s, corev1.LabelHostname, prefer)}
 	}
 	return own(s, asked.Constraints)
 }
 
 type constraint = corev1ac.TopologySpreadConstraintApplyConfiguration
-
-func constraints(constraints ...*constraint) []*constraint { return constraints }
 
 func over(s settings, key string, unsatisfiable corev1.UnsatisfiableConstraintAction) *constraint {
 	return corev1ac.TopologySpreadConstraint().
