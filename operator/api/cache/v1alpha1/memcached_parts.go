@@ -201,7 +201,7 @@ type MemcachedDisruption struct {
 	// percentage of the size. Default: 1.
 	//
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="maxUnavailable must let at least one pod be evicted: choose a number from 1 on, or a percentage from 1% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="maxUnavailable must let at least one node go: choose a number from 1 on, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
 
