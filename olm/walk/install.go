@@ -86,8 +86,8 @@ func manifests(folder string) (subscription string, others []string, err error) 
 	return files[i], slices.Delete(files, i, i+1), nil
 }
 
-// WaitInstalled waits until the Subscription has installed the CSV of this version
-// (without the leading v) and OLM reports it Succeeded.
+// WaitInstalled waits until the Subscription has installed the CSV of this version (without a leading v) and the CSV is
+// Succeeded.
 func (c *Cluster) WaitInstalled(ctx context.Context, version string, d time.Duration) error {
 	name := CSVName(version)
 	return Within(ctx, d, "install "+name+" through OLM", func(ctx context.Context) error {
@@ -109,7 +109,7 @@ func (c *Cluster) WaitInstalled(ctx context.Context, version string, d time.Dura
 	})
 }
 
-// CSVName is the name of the ClusterServiceVersion of a version of this operator.
+// CSVName returns the name of the ClusterServiceVersion of a version.
 func CSVName(version string) string {
 	return Package + ".v" + version
 }
