@@ -41,9 +41,11 @@ func Connect(ctx context.Context, kubectl string) (*Cluster, error) {
 	}
 	// The default limit is made for controllers. The API server's priority and fairness suffice here.
 	config.QPS = -1
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, err
+	scheme := runtime.NewScheme()
+	kinds := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, cachev1alpha1.AddToScheme,
+		operatorsv1alpha1.AddToScheme, operatorsv1.AddToScheme, operatorsv2.AddToScheme)
+	if err := kinds.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("build scheme: %w", err)
 	}
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
@@ -54,19 +56,6 @@ func Connect(ctx context.Context, kubectl string) (*Cluster, error) {
 		return nil, fmt.Errorf("cluster at %s is not ready: %w", config.Host, err)
 	}
 	return cluster, nil
-}
-
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, cachev1alpha1.AddToScheme,
-		operatorsv1alpha1.AddToScheme, operatorsv1.AddToScheme, operatorsv2.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("build scheme: %w", err)
-		}
-	}
-	return scheme, nil
 }
 
 // Kubectl runs kubectl with args and returns its standard output. An error has kubectl's standard error.
