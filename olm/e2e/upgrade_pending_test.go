@@ -23,15 +23,15 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// lastWithFirstMemcached is the last release whose caches all run firstMemcached. Later ones have another default.
+// Up to this release every cache ran this version of memcached. Later ones have another default.
 const lastWithFirstMemcached, firstMemcached = "0.2.0", "1.6.18"
 
-// walkToPendingChanges takes the route from a release whose caches run another version of memcached. Their pods stay as they
-// are, although this version would create other ones. Each cache reports its pending changes. Approval of the changes of one
-// cache replaces the pods of that cache alone, one by one.
+// walkToPendingChanges takes the route from a release whose caches ran another version of memcached. They stay as they are,
+// although this version would make other pods: each says what it would change, and changes it when it is told to, node by node,
+// and only the cache that it was told of.
 func walkToPendingChanges(t *testing.T, r upgrades.Route) []upgrades.Step {
 	u, steps := takeRoute(t, r)
-	t.Run("a new memcached needs an approval", u.releaseMemcached)
+	t.Run("new memcached comes only when it is released", u.releaseMemcached)
 	return steps
 }
 
@@ -39,7 +39,7 @@ func (u *users) releaseMemcached(t *testing.T) {
 	ctx := t.Context()
 	three, two := inDefault("example-memcached"), inDefault("memcached-sample")
 	waiting := map[types.NamespacedName]*cachev1alpha1.MemcachedPending{}
-	t.Run("each cache reports pending changes", func(t *testing.T) {
+	t.Run("each cache says what waits", func(t *testing.T) {
 		for key, size := range map[types.NamespacedName]int{three: 3, two: 2} {
 			waiting[key] = waitPending(ctx, t, key, "image Cold").Status.Pending
 			waitVersion(ctx, t, key, size, firstMemcached)
@@ -48,7 +48,7 @@ func (u *users) releaseMemcached(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	t.Run("kubectl shows them", func(t *testing.T) {
+	t.Run("kubectl shows it", func(t *testing.T) {
 		fields := strings.Fields(lastLine(kubectl(ctx, t, "get", "memcached", three.Name, "-n", three.Namespace)))
 		if !slices.Contains(fields, "Cold") || !slices.Contains(fields, "True") {
 			t.Errorf("`kubectl get memcached` shows %v", fields)
@@ -63,7 +63,7 @@ func (u *users) releaseMemcached(t *testing.T) {
 			t.Errorf("the change has the id %s now, and had %s", id, waiting[three].ID)
 		}
 	})
-	t.Run("the id of another change approves nothing", func(t *testing.T) {
+	t.Run("the id of another change lets nothing happen", func(t *testing.T) {
 		u.remember()
 		kubectl(ctx, t, "patch", "memcached", three.Name, "-n", three.Namespace, "--type=merge", "-p", `{"spec":{"updates":{"release":"0123456789"}}}`)
 		must(t, suite.cluster.WaitReadyResource(ctx, cachev1alpha1.GroupVersion.WithKind("Memcached"), three, time.Minute))
@@ -75,7 +75,7 @@ func (u *users) releaseMemcached(t *testing.T) {
 	})
 	must(t, u.load.Stop())
 	before := podsByUID(t, two)
-	t.Run("the command in the condition approves them, pod by pod", func(t *testing.T) { releaseByCommand(ctx, t, three, 3, project.DefaultOperand, "image Cold") })
+	t.Run("the command of the condition lets it happen node by node", func(t *testing.T) { releaseByCommand(ctx, t, three, 3, project.DefaultOperand, "image Cold") })
 	asBefore := func(t *testing.T) {
 		if after := podsByUID(t, two); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("pods by UID with their restarts were %v, and are %v", before, after)
@@ -86,11 +86,11 @@ func (u *users) releaseMemcached(t *testing.T) {
 			}
 		}
 	}
-	t.Run("the other cache has pending changes and its items", func(t *testing.T) {
+	t.Run("the other cache still waits and has its items", func(t *testing.T) {
 		waitPending(ctx, t, two, "image Cold")
 		asBefore(t)
 	})
-	t.Run("a cache that names its current version keeps it without pending changes", func(t *testing.T) {
+	t.Run("who names the version that runs keeps it, and nothing waits", func(t *testing.T) {
 		kubectl(ctx, t, "patch", "memcached", two.Name, "-n", two.Namespace, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"version":%q}}`, firstMemcached))
 		waitPending(ctx, t, two)
 		waitVersion(ctx, t, two, 2, firstMemcached)

@@ -92,7 +92,7 @@ func (c *filledCache) editPods(ctx context.Context, t *testing.T, resources stri
 	}
 }
 
-// releaseWithOtherMemcached creates the made-up release.
+// releaseWithOtherMemcached makes up the release.
 func releaseWithOtherMemcached(ctx context.Context, t *testing.T) next {
 	t.Helper()
 	version, err := suite.stage.After(1)
