@@ -73,7 +73,7 @@ func startPrometheus(ctx context.Context, t *testing.T, program string) *prometh
 	shortened, err := prometheus.ShortenFor(groups, alertsWait)
 	must(t, err)
 	t.Logf("%d alerts wait for %s here, instead of minutes", shortened, alertsWait)
-	config := prometheus.Config{Interval: 10 * time.Second, Groups: groups}
+	config := prometheus.Config{Groups: groups}
 	for _, key := range []types.NamespacedName{{Namespace: walk.Namespace, Name: "memcached-operator-metrics"}, inDefault("metered"), inDefault("open")} {
 		config.Jobs = append(config.Jobs, jobsOf(ctx, t, monitoringObject(ctx, t, "ServiceMonitor", key))...)
 	}

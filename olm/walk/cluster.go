@@ -22,7 +22,7 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// Cluster is the cluster that KUBECONFIG names.
+// Cluster is a connection to the cluster in KUBECONFIG.
 type Cluster struct {
 	// Client has no cache: it reads the current state from the API server.
 	Client client.WithWatch
@@ -32,8 +32,7 @@ type Cluster struct {
 	KubectlPath string
 }
 
-// Connect opens the cluster of KUBECONFIG (or ~/.kube/config), and fails when its API
-// server does not answer.
+// Connect connects to the cluster of KUBECONFIG or ~/.kube/config. It is an error if the API server is not ready.
 func Connect(ctx context.Context, kubectl string) (*Cluster, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil)
 	config, err := loader.ClientConfig()
@@ -42,9 +41,11 @@ func Connect(ctx context.Context, kubectl string) (*Cluster, error) {
 	}
 	// The default limit is made for controllers. The API server's priority and fairness suffice here.
 	config.QPS = -1
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, err
+	scheme := runtime.NewScheme()
+	kinds := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, cachev1alpha1.AddToScheme,
+		operatorsv1alpha1.AddToScheme, operatorsv1.AddToScheme, operatorsv2.AddToScheme)
+	if err := kinds.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("build scheme: %w", err)
 	}
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
@@ -57,21 +58,7 @@ func Connect(ctx context.Context, kubectl string) (*Cluster, error) {
 	return cluster, nil
 }
 
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, cachev1alpha1.AddToScheme,
-		operatorsv1alpha1.AddToScheme, operatorsv1.AddToScheme, operatorsv2.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("build scheme: %w", err)
-		}
-	}
-	return scheme, nil
-}
-
-// Kubectl runs kubectl with args and returns its standard output. The error of a
-// failing call holds what kubectl printed on standard error.
+// Kubectl runs kubectl with args and returns its standard output. An error has kubectl's standard error.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, c.KubectlPath, args...)

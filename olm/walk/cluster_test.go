@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestWithinReturnsWhenTheCheckIsContent(t *testing.T) {
+func TestWithinReturnsWhenTheCheckReturnsNil(t *testing.T) {
 	calls := 0
 	err := Within(t.Context(), time.Minute, "the second call", func(context.Context) error {
 		if calls++; calls < 2 {
@@ -21,8 +21,8 @@ func TestWithinReturnsWhenTheCheckIsContent(t *testing.T) {
 	}
 }
 
-// The time is enough for a second call, which then lasts until it is up.
-func TestWithinNamesWhatWasMissingRatherThanThatTimeIsUp(t *testing.T) {
+// The second call lasts until the deadline.
+func TestWithinReturnsTheLastErrorBeforeTheDeadline(t *testing.T) {
 	first := true
 	err := Within(t.Context(), 700*time.Millisecond, "the pods", func(ctx context.Context) error {
 		if first {

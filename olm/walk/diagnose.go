@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Diagnose returns what a person would look at first when an install or a cache is
-// stuck: OLM's objects, pods, their logs and the latest events.
+// Diagnose returns what helps to find out why an installation or a cache does not become ready: OLM's objects, resources, pods,
+// logs and events.
 func (c *Cluster) Diagnose(ctx context.Context) string {
 	var out strings.Builder
 	for _, args := range [][]string{

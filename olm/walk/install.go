@@ -83,11 +83,12 @@ func manifests(folder string) (subscription string, others []string, err error) 
 	if i < 0 {
 		return "", nil, fmt.Errorf("the folder %s has no …subscription.yaml", folder)
 	}
-	return files[i], slices.Delete(files, i, i+1), nil
+	subscription = files[i]
+	return subscription, slices.Delete(files, i, i+1), nil
 }
 
-// WaitInstalled waits until the Subscription has installed the CSV of this version
-// (without the leading v) and OLM reports it Succeeded.
+// WaitInstalled waits until the Subscription has installed the CSV of this version (without a leading v) and the CSV is
+// Succeeded.
 func (c *Cluster) WaitInstalled(ctx context.Context, version string, d time.Duration) error {
 	name := CSVName(version)
 	return Within(ctx, d, "install "+name+" through OLM", func(ctx context.Context) error {
@@ -109,7 +110,7 @@ func (c *Cluster) WaitInstalled(ctx context.Context, version string, d time.Dura
 	})
 }
 
-// CSVName is the name of the ClusterServiceVersion of a version of this operator.
+// CSVName returns the name of the ClusterServiceVersion of a version.
 func CSVName(version string) string {
 	return Package + ".v" + version
 }
@@ -132,24 +133,19 @@ func (c *Cluster) InUse(ctx context.Context) ([]string, error) {
 	for what, kind := range map[string]schema.GroupVersionKind{
 		"cache":       {Group: "cache.example.com", Version: "v1alpha1", Kind: "MemcachedList"},
 		"application": {Group: "app.example.com", Version: "v1alpha1", Kind: "ApplicationList"},
+		"operator":    operatorsv1alpha1.SchemeGroupVersion.WithKind("ClusterServiceVersionList"),
 	} {
 		objects := &metav1.PartialObjectMetadataList{}
 		objects.SetGroupVersionKind(kind)
 		if err := c.Client.List(ctx, objects); err != nil && !meta.IsNoMatchError(err) {
-			return nil, fmt.Errorf("list the resources of the operator: %w", err)
+			return nil, fmt.Errorf("look for what is in use: list each %s: %w", what, err)
 		}
 		for _, object := range objects.Items {
+			// OLM copies a CSV that serves all namespaces into each of them.
+			if what == "operator" && (!strings.HasPrefix(object.Name, Package+".") || operatorsv1alpha1.IsCopied(&object)) {
+				continue
+			}
 			used = append(used, fmt.Sprintf("%s %s/%s", what, object.Namespace, object.Name))
-		}
-	}
-	var csvs operatorsv1alpha1.ClusterServiceVersionList
-	if err := c.Client.List(ctx, &csvs); err != nil && !meta.IsNoMatchError(err) {
-		return nil, fmt.Errorf("list the installed operators: %w", err)
-	}
-	for _, csv := range csvs.Items {
-		// OLM copies a CSV that serves all namespaces into each of them.
-		if strings.HasPrefix(csv.Name, Package+".") && !csv.IsCopied() {
-			used = append(used, fmt.Sprintf("operator %s/%s", csv.Namespace, csv.Name))
 		}
 	}
 	slices.Sort(used)
@@ -223,13 +219,8 @@ func (c *Cluster) DeleteDefinitions(ctx context.Context) error {
 
 // DeleteLeftovers deletes the Leftovers.
 func (c *Cluster) DeleteLeftovers(ctx context.Context) error {
-	names := map[string][]string{}
 	for _, line := range Leftovers {
-		kind, name, _ := strings.Cut(line, " ")
-		names[kind] = append(names[kind], name)
-	}
-	for kind, names := range names {
-		if err := c.Delete(ctx, append([]string{kind}, names...)...); err != nil {
+		if err := c.Delete(ctx, strings.Replace(line, " ", "/", 1)); err != nil {
 			return err
 		}
 	}

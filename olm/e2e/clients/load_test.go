@@ -73,7 +73,7 @@ func TestEveryWayToFailIsCounted(t *testing.T) {
 			c, a := server(t, "a")
 			return a, c.end
 		},
-		"the server has started anew": func(t *testing.T) (Server, func()) {
+		"the server has restarted": func(t *testing.T) (Server, func()) {
 			c, a := server(t, "a")
 			return a, c.disconnect
 		},

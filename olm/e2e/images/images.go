@@ -1,5 +1,5 @@
-// Package images reads and edits images in memory, and makes the one of the web application for tests: one static binary,
-// compiled from the checkout, and nothing else. No image builder is needed.
+// Package images reads and edits images in memory, and builds the image of the web application for tests without an image
+// builder: one static binary, compiled from the checkout.
 package images
 
 import (
@@ -24,7 +24,7 @@ import (
 func Pull(ctx context.Context, reference string) (v1.Image, error) {
 	ref, err := name.ParseReference(reference)
 	if err != nil {
-		return nil, fmt.Errorf("an image to pull: %w", err)
+		return nil, fmt.Errorf("parse the image reference: %w", err)
 	}
 	image, err := remote.Image(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
 	if err != nil {
@@ -51,7 +51,7 @@ func File(image v1.Image, path string) ([]byte, error) {
 	}
 }
 
-// WithFile adds a file to an image, or puts it in the place of the one that is there.
+// WithFile adds a file to an image, or replaces it.
 func WithFile(image v1.Image, path string, mode int64, content []byte) (v1.Image, error) {
 	var layer bytes.Buffer
 	archive := tar.NewWriter(&layer)

@@ -18,7 +18,7 @@ const (
 	source = "./olm/e2e/webapp"
 	// program is where it is in the image.
 	program = "/webapp"
-	// user is a number, because Kubernetes cannot tell whether a named user is root.
+	// user is a number, because Kubernetes does not know whether a named user is root.
 	user = "65532:65532"
 	port = "8080/tcp"
 )
@@ -33,13 +33,13 @@ func PushWebapp(ctx context.Context, root, reference string) (string, error) {
 	return oci.Push(ctx, reference, image)
 }
 
-// webapp compiles the program of the checkout at root and returns its image. The same source gives the same digest.
+// webapp compiles the program from the checkout at root and returns its image. The same source gives the same digest.
 func webapp(ctx context.Context, root string) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "memcached-operator-webapp-")
 	if err != nil {
-		return nil, fmt.Errorf("make room for the web application: %w", err)
+		return nil, fmt.Errorf("create a directory for the web application: %w", err)
 	}
-	defer os.RemoveAll(dir) // Below the system's temporary directory, which is swept anyway.
+	defer os.RemoveAll(dir) // It is in the system's temporary directory, so an error does not matter.
 	binary := filepath.Join(dir, "webapp")
 	if err := oci.Compile(ctx, root, source, binary, "test"); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func webapp(ctx context.Context, root string) (v1.Image, error) {
 	return assemble(content)
 }
 
-// assemble makes an image of one executable.
+// assemble returns an image of one executable.
 func assemble(content []byte) (v1.Image, error) {
 	image, err := WithFile(empty.Image, program, 0o755, content)
 	if err != nil {

@@ -9,8 +9,6 @@ import (
 
 // Config configures a Prometheus.
 type Config struct {
-	// Interval is the time between two scrapes, and the timeout of a scrape. Rules are evaluated every second.
-	Interval time.Duration
 	// Groups are spec.groups of a PrometheusRule.
 	Groups []any
 	Jobs   []Job
@@ -53,7 +51,7 @@ func ShortenFor(groups []any, d time.Duration) (shortened int, err error) {
 	return shortened, nil
 }
 
-// file returns the configuration file. It refers to the file of rules.
+// file returns the configuration file, which refers to the file of rules. The timeout of a scrape is Prometheus' default.
 func (c Config) file(rules string) ([]byte, error) {
 	var jobs []any
 	for _, job := range c.Jobs {
@@ -63,9 +61,8 @@ func (c Config) file(rules string) ([]byte, error) {
 		}
 		jobs = append(jobs, made)
 	}
-	interval := c.Interval.String()
 	return yaml.Marshal(map[string]any{
-		"global":         map[string]any{"scrape_interval": interval, "scrape_timeout": interval, "evaluation_interval": "1s"},
+		"global":         map[string]any{"scrape_interval": "10s", "scrape_timeout": "10s", "evaluation_interval": "1s"},
 		"rule_files":     []string{rules},
 		"scrape_configs": jobs,
 	})

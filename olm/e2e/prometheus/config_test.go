@@ -12,8 +12,8 @@ import (
 
 const wanted = `global:
   evaluation_interval: 1s
-  scrape_interval: 2s
-  scrape_timeout: 2s
+  scrape_interval: 10s
+  scrape_timeout: 10s
 rule_files:
 - rules.yml
 scrape_configs:
@@ -41,7 +41,7 @@ scrape_configs:
 `
 
 func TestObjectsBecomeAConfiguration(t *testing.T) {
-	config := Config{Interval: 2 * time.Second, Jobs: []Job{
+	config := Config{Jobs: []Job{
 		{Name: "cache", Relabelings: []any{map[string]any{"action": "replace", "targetLabel": "memcached", "replacement": "cache"}},
 			Targets: []Target{{Address: "198.18.0.9:9150", Labels: map[string]string{"namespace": "default", "pod": "cache-0"}}}},
 		{Name: "operator", TokenFile: "/token", Targets: []Target{{Address: "127.0.0.1:8443"}}},

@@ -19,7 +19,7 @@ const (
 	textSize = 12
 )
 
-// Colours with enough contrast on white, told apart by the words as well.
+// Colours with enough contrast on white. The text has the same information.
 const (
 	good  = "#1a7f37"
 	bad   = "#cf222e"
@@ -27,7 +27,7 @@ const (
 	faint = "#57606a"
 )
 
-// Picture draws each walk as a line of versions, with what each upgrade was measured to do at its arrow.
+// Picture draws each route as a line of versions, with the measurements of each upgrade at its arrow.
 func Picture(m Matrix) []byte {
 	longest := 1
 	for _, walk := range m.Walks {

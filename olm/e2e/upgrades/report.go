@@ -7,50 +7,50 @@ import (
 	"time"
 )
 
-// Step is what one upgrade was measured to do.
+// Step has the measurements of one upgrade.
 type Step struct {
 	// From and To are versions, Kind is the kind of the edge between them.
 	From, To, Kind string
 	// Stage says what To is: released, under development, or made up for the test.
 	Stage string
-	// Took is the time from the approval until OLM calls the new version Succeeded.
+	// Took is the time from the approval until the new version is Succeeded.
 	Took time.Duration
-	// Requests were sent by clients meanwhile, Failed of them got no right answer in time. Slowest is the longest that
-	// a client waited.
+	// Requests is the number of requests during the upgrade. Failed of them got no correct answer in time. Slowest is the
+	// longest time that a client waited.
 	Requests, Failed int
 	Slowest          time.Duration
-	// Items were stored before, Lost of them could not be read afterwards.
+	// Items were stored before. Lost of them could not be read afterwards.
 	Items, Lost int
-	// Pods served before. Recreated are those that were gone, or new, afterwards; Restarted is the number of container restarts.
+	// Pods existed before. Recreated of them were gone or new afterwards. Restarted is the number of container restarts.
 	Pods, Recreated, Restarted int
-	// Resources were there before. Changed are those whose spec or metadata was another afterwards.
+	// Resources existed before. Changed of them had another spec or other metadata afterwards.
 	Resources, Changed int
-	// Templates counts Deployments whose pod template was another afterwards.
+	// Templates is the number of Deployments whose pod template changed.
 	Templates int
 }
 
-// Harmless says that nobody who uses what the operator looks after has noticed the upgrade, and that there was
-// something to notice.
+// Harmless tells whether users of caches and applications did not notice the upgrade. Without anything that they could have
+// noticed it is false.
 func (s Step) Harmless() bool {
 	return s.Requests > 0 && s.Items > 0 && s.Pods > 0 && s.Resources > 0 &&
 		s.Failed == 0 && s.Lost == 0 && s.Recreated == 0 && s.Restarted == 0 && s.Changed == 0 && s.Templates == 0
 }
 
-// Walk is one way from an installation to a head.
+// Walk has the measurements of one route.
 type Walk struct {
-	// Channels are those that lead this way.
+	// Channels are the channels of the route.
 	Channels []string
 	Steps    []Step
 }
 
-// Matrix is all that was walked.
+// Matrix has the measurements of all routes.
 type Matrix struct {
-	// OLM and Kubernetes are the versions it was walked on.
+	// OLM and Kubernetes are the versions of the cluster.
 	OLM, Kubernetes string
 	Walks           []Walk
 }
 
-// Markdown is the page about the matrix; the picture is expected beside it under the name given.
+// Markdown returns a page with the measurements. It shows the picture, a file in the same directory.
 func Markdown(m Matrix, picture string) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# Upgrades, as walked\n\nOn Kubernetes %s with OLM %s. Every release is installed with its own code; clients write and read all the time.\n\n", m.Kubernetes, m.OLM)
@@ -74,7 +74,7 @@ func verdict(s Step) string {
 	return "**noticed**"
 }
 
-// summary is the matrix in one sentence.
+// summary returns the result in one sentence.
 func summary(m Matrix) string {
 	steps, harmless, requests, failed := 0, 0, 0, 0
 	for _, walk := range m.Walks {

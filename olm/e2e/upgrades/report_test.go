@@ -60,12 +60,12 @@ func TestThePageHasARowForEachUpgrade(t *testing.T) {
 	golden(t, "upgrades.md", upgrades.Markdown(matrix(), "upgrades.svg"))
 }
 
-func TestThePictureShowsEachWalk(t *testing.T) {
+func TestThePictureShowsEachRoute(t *testing.T) {
 	golden(t, "upgrades.svg", upgrades.Picture(matrix()))
 }
 
-func TestThePictureIsWellFormedWhateverIsWalked(t *testing.T) {
-	for name, m := range map[string]upgrades.Matrix{"nothing": {}, "walks": matrix()} {
+func TestThePictureIsWellFormed(t *testing.T) {
+	for name, m := range map[string]upgrades.Matrix{"nothing": {}, "routes": matrix()} {
 		decoder := xml.NewDecoder(bytes.NewReader(upgrades.Picture(m)))
 		for {
 			_, err := decoder.Token()
@@ -99,7 +99,7 @@ func TestOnlyAnUpgradeThatIsMeasuredAndChangesNothingIsHarmless(t *testing.T) {
 		s := fine("a", "b", "replaces", "")
 		change(&s)
 		if s.Harmless() {
-			t.Errorf("%s, and it is called harmless", name)
+			t.Errorf("%s, and it is harmless", name)
 		}
 	}
 }

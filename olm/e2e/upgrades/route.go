@@ -11,26 +11,25 @@ import (
 // Edge is one upgrade.
 type Edge struct {
 	From, To *graph.Release
-	// Kind is the kind of the edge.
-	Kind graph.Kind
+	Kind     graph.Kind
 }
 
-// Route is the way of one who installs a release and then follows a channel to its head.
+// Route is the path from the installation of a release to the head of a channel.
 type Route struct {
-	// Start is the release to install, from the channel Install. Who leaves Install, because the followed channels lack
-	// the release, switches after the installation.
+	// Start is the release to install, from the channel Install. If that is not the first of Channels, because they do not have
+	// the release, the Subscription changes to it after the installation.
 	Start   *graph.Release
 	Install string
-	// Channels are all those that lead this way. The steps are the same in each, so one stands for all.
+	// Channels have the same steps, so a test of one of them is enough.
 	Channels []string
-	// Steps are in order; none when the start is the head.
+	// Steps are the upgrades in order. There are none if the start is the head.
 	Steps []Edge
 }
 
-// Stays says that no release leads on from the start.
+// Stays tells whether the route has no upgrade.
 func (r Route) Stays() bool { return len(r.Steps) == 0 }
 
-// String is for example "0.1.0 > 0.2.0 (candidate, fast)".
+// String returns for example "0.1.0 > 0.2.0 (candidate, fast)".
 func (r Route) String() string {
 	words := []string{r.Start.Version.String()}
 	for _, step := range r.Steps {
@@ -39,9 +38,9 @@ func (r Route) String() string {
 	return strings.Join(words, " > ") + " (" + strings.Join(r.Channels, ", ") + ")"
 }
 
-// Routes lists the routes from each of the releases, in the order of the graph. A release that is not in the graph, or
-// that OLM v0 installs from no channel (since all that have it skip it), is an error: nobody can get there to begin with.
-// So is a route that does not lead to the head.
+// Routes returns the routes from each of the releases, in the order of the graph. A release that is not in the graph is an
+// error. So is one that OLM v0 installs from no channel, because all that have it skip it, and a route that does not lead to
+// the head.
 func Routes(g *graph.Graph, from []string) ([]Route, error) {
 	var routes []Route
 	for _, release := range g.Releases {
@@ -50,7 +49,7 @@ func Routes(g *graph.Graph, from []string) ([]Route, error) {
 		}
 		for _, channel := range g.Channels {
 			if release.Version.GT(channel.Highest().Version) {
-				continue // Whoever comes with a newer release stays until the channel has caught up.
+				continue // There is no upgrade until the channel has a newer release.
 			}
 			found, err := follow(g, release, channel)
 			if err != nil {
@@ -67,7 +66,7 @@ func Routes(g *graph.Graph, from []string) ([]Route, error) {
 	return routes, nil
 }
 
-// follow walks from the release to the head of the channel.
+// follow returns the route from the release to the head of the channel.
 func follow(g *graph.Graph, start *graph.Release, channel *graph.Channel) (*Route, error) {
 	install, err := installable(g, start, channel)
 	if err != nil {
@@ -90,7 +89,7 @@ func follow(g *graph.Graph, start *graph.Release, channel *graph.Channel) (*Rout
 	return route, nil
 }
 
-// installable is the channel that the release can be installed from, the given one if possible.
+// installable returns a channel from which the release can be installed, the preferred one if possible.
 func installable(g *graph.Graph, release *graph.Release, preferred *graph.Channel) (string, error) {
 	for _, channel := range append([]*graph.Channel{preferred}, g.Channels...) {
 		chain, err := channel.Chain()
@@ -104,8 +103,8 @@ func installable(g *graph.Graph, release *graph.Release, preferred *graph.Channe
 	return "", fmt.Errorf("%s cannot be installed from any channel: all that have it skip it", release.Name)
 }
 
-// merge adds a route, or its channel to one that takes the same steps. One that begins in another channel is a way of
-// its own.
+// merge adds a route, or adds its channel to a route with the same steps. A route that is installed from another channel stays
+// separate.
 func merge(routes []Route, route Route) []Route {
 	direct := func(r Route) bool { return r.Install == r.Channels[0] }
 	for i, other := range routes {

@@ -39,7 +39,7 @@ func TestRoutesLeadFromEveryReleaseToEveryHead(t *testing.T) {
 		from     []string
 		routes   []string
 	}{
-		"channels that lead the same way are walked once": {
+		"channels with the same steps are one route": {
 			channels: "{schema: olm.channel, package: p, name: candidate, entries: " + line + "}\n---\n{schema: olm.channel, package: p, name: fast, entries: " + line + "}",
 			from:     []string{"p.v0.1.0", "p.v0.2.0"},
 			routes:   []string{"from candidate: 0.1.0 > 0.2.0 > 0.3.0 (candidate, fast) replaces replaces", "from candidate: 0.2.0 > 0.3.0 (candidate, fast) replaces"},
@@ -49,12 +49,12 @@ func TestRoutesLeadFromEveryReleaseToEveryHead(t *testing.T) {
 			from:     []string{"p.v0.3.0"},
 			routes:   []string{"from candidate: 0.3.0 (candidate)"},
 		},
-		"a channel that lags is followed by nobody ahead of it, and has another way": {
+		"a channel with an older head has no route from a newer release": {
 			channels: "{schema: olm.channel, package: p, name: candidate, entries: " + line + "}\n---\n{schema: olm.channel, package: p, name: fast, entries: [{name: p.v0.2.0, skips: [p.v0.1.0]}]}",
 			from:     []string{"p.v0.1.0", "p.v0.3.0"},
 			routes:   []string{"from candidate: 0.1.0 > 0.2.0 > 0.3.0 (candidate) replaces replaces", "from candidate: 0.1.0 > 0.2.0 (fast) skips", "from candidate: 0.3.0 (candidate)"},
 		},
-		"who switches first has a way of his own": {
+		"a release that is installed from another channel has a route of its own": {
 			channels: "{schema: olm.channel, package: p, name: candidate, entries: [{name: p.v0.1.0}, {name: p.v0.2.0, replaces: p.v0.1.0}]}\n---\n{schema: olm.channel, package: p, name: fast, entries: [{name: p.v0.2.0, replaces: p.v0.1.0}]}",
 			from:     []string{"p.v0.1.0"},
 			routes:   []string{"from candidate: 0.1.0 > 0.2.0 (candidate) replaces", "from candidate: 0.1.0 > 0.2.0 (fast) replaces"},
@@ -87,9 +87,9 @@ func TestRoutesLeadFromEveryReleaseToEveryHead(t *testing.T) {
 
 func TestNoRouteIsAnError(t *testing.T) {
 	for name, test := range map[string]struct{ entries, from, says string }{
-		"a dead end":               {"[{name: p.v0.1.0}, {name: p.v0.2.0, skips: [p.v0.1.0]}, {name: p.v0.3.0}, {name: p.v0.4.0, replaces: p.v0.2.0, skips: [p.v0.3.0]}]", "p.v0.1.0", "cannot be installed"},
-		"two heads":                {"[{name: p.v0.1.0}, {name: p.v0.2.0}]", "p.v0.1.0", "2 heads"},
-		"a release that is nobody": {line, "p.v0.9.0", "no bundle p.v0.9.0"},
+		"a dead end":         {"[{name: p.v0.1.0}, {name: p.v0.2.0, skips: [p.v0.1.0]}, {name: p.v0.3.0}, {name: p.v0.4.0, replaces: p.v0.2.0, skips: [p.v0.3.0]}]", "p.v0.1.0", "cannot be installed"},
+		"two heads":          {"[{name: p.v0.1.0}, {name: p.v0.2.0}]", "p.v0.1.0", "2 heads"},
+		"an unknown release": {line, "p.v0.9.0", "no bundle p.v0.9.0"},
 		"a release without an edge to the head": {
 			"[{name: p.v0.1.0}, {name: p.v0.2.0, replaces: p.v0.1.0}, {name: p.v0.3.0, replaces: p.v0.2.0, skips: [p.v0.2.0]}]", "p.v0.1.0", "does not get from p.v0.1.0",
 		},

@@ -20,7 +20,7 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/clients"
 )
 
-// memory is a store in this process. late makes somebody else's item appear between a miss and what follows it.
+// memory is a store in this process. late makes another pod create the item between a miss and the request after it.
 type memory struct {
 	visits uint64
 	late   bool

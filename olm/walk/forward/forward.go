@@ -40,12 +40,16 @@ func Open(ctx context.Context, config *rest.Config, pod types.NamespacedName, po
 	if err != nil {
 		return "", nil, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- forwarder.ForwardPorts() }()
+	var failed error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		failed = forwarder.ForwardPorts()
+	}()
 	select {
 	case <-ready:
-	case err := <-ended:
-		return "", nil, fmt.Errorf("forward a port to pod %s: %w: %s", pod, err, problems.String())
+	case <-ended:
+		return "", nil, fmt.Errorf("forward a port to pod %s: %w: %s", pod, failed, problems.String())
 	case <-ctx.Done():
 		close(stopped)
 		return "", nil, ctx.Err()
@@ -55,7 +59,7 @@ func Open(ctx context.Context, config *rest.Config, pod types.NamespacedName, po
 		close(stopped)
 		return "", nil, err
 	}
-	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), func() { close(stopped); _ = <-ended }, nil
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), func() { close(stopped); <-ended }, nil
 }
 
 // StoreAndRead sets an item in the memcached of the pod and reads it back. The item's value has the name of the pod, so that an
