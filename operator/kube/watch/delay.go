@@ -5,8 +5,10 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/kube/apply"
@@ -82,13 +84,25 @@ func Pod(_, _ client.Object) time.Duration { return StatusDelay }
 
 func hash(object client.Object) string { return object.GetAnnotations()[apply.HashAnnotation] }
 
-// content returns an object without its metadata and status. The generation is not sufficient: some kinds have none,
+// content returns the part of an object that the operator sets. The generation is not sufficient: some kinds have none,
 // and that of a Deployment also changes with annotations, one of which the Deployment controller writes at the start of
 // each rollout.
-func content(object client.Object) map[string]any {
-	// Cannot fail: every watched kind is a Go type of Kubernetes.
-	content, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	delete(content, "metadata")
-	delete(content, "status")
-	return content
+func content(object client.Object) any {
+	switch object := object.(type) {
+	case *appsv1.Deployment:
+		return object.Spec
+	case *appsv1.StatefulSet:
+		return object.Spec
+	case *networkingv1.NetworkPolicy:
+		return object.Spec
+	case *corev1.Service:
+		return object.Spec
+	case *corev1.Secret:
+		return object.Data
+	case *networkingv1.Ingress:
+		return object.Spec
+	case *policyv1.PodDisruptionBudget:
+		return object.Spec
+	}
+	return nil
 }
