@@ -30,6 +30,9 @@ func TestValidateNamesFindings(t *testing.T) {
 		"an example of a kind that is not owned": {
 			func(f checkout.Files) { replace(f, csv, `"kind": "Memcached"`, `"kind": "Teapot"`) }, "Teapot",
 		},
+		"a kind without an example": {
+			func(f checkout.Files) { replace(f, csv, `"kind": "Memcached"`, `"kind": "Teapot"`) }, "provided API should have an example annotation",
+		},
 		"an owned definition that is not there": {
 			func(f checkout.Files) { delete(f, "manifests/cache.example.com_memcacheds.yaml") }, "owned CRD",
 		},
