@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,16 +16,10 @@ type Range struct {
 }
 
 // ParseRange parses a skipRange with the library that both generations of OLM use. An invalid range, which OLM ignores,
-// is an error here.
-func ParseRange(text string) (Range, error) {
-	if text == "" {
-		return Range{}, nil
-	}
-	holds, err := semver.ParseRange(text)
-	if err != nil {
-		return Range{text: text}, fmt.Errorf("parse the skipRange %q: %w", text, err)
-	}
-	return Range{text: text, holds: holds}, nil
+// holds no version.
+func ParseRange(text string) Range {
+	holds, _ := semver.ParseRange(text) // nil if the range is invalid
+	return Range{text: text, holds: holds}
 }
 
 // String returns the range as it was written.

@@ -78,8 +78,7 @@ func (g *Graph) readChannels(channels []declcfg.Channel) error {
 				errs = append(errs, fmt.Errorf("channel %s has an entry %q, but there is no bundle of that name", channel.Name, entry.Name))
 				continue
 			}
-			skipRange, _ := ParseRange(entry.SkipRange) // Lint reports an invalid range, which holds no version.
-			c.Entries = append(c.Entries, &Entry{Release: release, Replaces: entry.Replaces, Skips: entry.Skips, SkipRange: skipRange})
+			c.Entries = append(c.Entries, &Entry{Release: release, Replaces: entry.Replaces, Skips: entry.Skips, SkipRange: ParseRange(entry.SkipRange)})
 		}
 		if len(c.Entries) > 0 {
 			g.Channels = append(g.Channels, c)

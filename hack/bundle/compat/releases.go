@@ -2,6 +2,8 @@ package compat
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -97,10 +99,14 @@ func readRelease(root string, version semver.Version) (Release, error) {
 	slices.SortFunc(release.CRDs, func(a, b *apiextensionsv1.CustomResourceDefinition) int {
 		return strings.Compare(a.Name, b.Name)
 	})
-	if examples := bundle.CSV.Annotations["alm-examples"]; examples != "" {
-		release.Examples, err = decode(dir+", alm-examples", []byte(examples))
+	var examples []*unstructured.Unstructured
+	if err := json.Unmarshal([]byte(cmp.Or(bundle.CSV.Annotations["alm-examples"], "[]")), &examples); err != nil {
+		return Release{}, fmt.Errorf("read the alm-examples in %s: %w", dir, err)
 	}
-	return release, err
+	for _, example := range examples {
+		release.Examples = append(release.Examples, Sample{Source: dir + ", alm-examples", Object: example})
+	}
+	return release, nil
 }
 
 // Corpus reads the samples for users and the corpus of the checkout at root.
@@ -126,36 +132,18 @@ func Corpus(root string) ([]Sample, error) {
 	return samples, nil
 }
 
-// decode reads YAML documents or JSON. A document may be a list of objects.
+// decode reads the YAML documents of a file.
 func decode(source string, content []byte) ([]Sample, error) {
 	var samples []Sample
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), len(content)); ; {
-		var document any
-		err := decoder.Decode(&document)
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
 		if errors.Is(err, io.EOF) {
 			return samples, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s is no YAML: %w", source, err)
+			return nil, fmt.Errorf("%s holds something that is not a Kubernetes object: %w", source, err)
 		}
-		objects, isList := document.([]any)
-		if !isList {
-			objects = []any{document}
-		}
-		for _, object := range objects {
-			fields, ok := object.(map[string]any)
-			if !ok {
-				continue // An empty document, such as a comment.
-			}
-			whole := &unstructured.Unstructured{}
-			raw, err := (&unstructured.Unstructured{Object: fields}).MarshalJSON()
-			if err == nil {
-				err = whole.UnmarshalJSON(raw) // This tells int64 from float64, as the API server does.
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s holds something that is not a Kubernetes object: %w", source, err)
-			}
-			samples = append(samples, Sample{Source: source, Object: whole})
-		}
+		samples = append(samples, Sample{Source: source, Object: object})
 	}
 }

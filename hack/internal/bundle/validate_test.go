@@ -19,16 +19,18 @@ func TestBundleOfThisCheckoutIsValid(t *testing.T) {
 }
 
 func TestValidateNamesFindings(t *testing.T) {
-	const csv = project.CSVFile
 	for name, test := range map[string]struct {
 		spoil func(checkout.Files)
 		want  string
 	}{
 		"a warning is a failure": {
-			func(f checkout.Files) { replace(f, csv, "minKubeVersion: "+project.MinKubeVersion, "") }, "minKubeVersion",
+			func(f checkout.Files) { replace(f, "minKubeVersion: "+project.MinKubeVersion, "") }, "minKubeVersion",
 		},
 		"an example of a kind that is not owned": {
-			func(f checkout.Files) { replace(f, csv, `"kind": "Memcached"`, `"kind": "Teapot"`) }, "Teapot",
+			func(f checkout.Files) { replace(f, `"kind": "Memcached"`, `"kind": "Teapot"`) }, "Teapot",
+		},
+		"a kind without an example": {
+			func(f checkout.Files) { replace(f, `"kind": "Memcached"`, `"kind": "Teapot"`) }, "provided API should have an example annotation",
 		},
 		"an owned definition that is not there": {
 			func(f checkout.Files) { delete(f, "manifests/cache.example.com_memcacheds.yaml") }, "owned CRD",
@@ -39,7 +41,7 @@ func TestValidateNamesFindings(t *testing.T) {
 			}, "ServiceMonitor m",
 		},
 		"an unknown category": {
-			func(f checkout.Files) { replace(f, csv, "categories: Database", "categories: Cachebase") }, "Cachebase",
+			func(f checkout.Files) { replace(f, "categories: Database", "categories: Cachebase") }, "Cachebase",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,6 +61,7 @@ func TestValidateNamesFindings(t *testing.T) {
 	}
 }
 
-func replace(files checkout.Files, name, from, to string) {
-	files[name] = []byte(strings.ReplaceAll(string(files[name]), from, to))
+// replace changes the ClusterServiceVersion.
+func replace(files checkout.Files, from, to string) {
+	files[project.CSVFile] = []byte(strings.ReplaceAll(string(files[project.CSVFile]), from, to))
 }

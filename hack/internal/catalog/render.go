@@ -117,11 +117,15 @@ func renderBundle(bundleImage string, find Directories) (*declcfg.DeclarativeCon
 	if err != nil {
 		return nil, fmt.Errorf("describe the bundle in %s: %w", dir, err)
 	}
-	raw, err := clusterServiceVersion(input.Bundle)
+	manifest, err := input.Bundle.ClusterServiceVersion()
 	if err != nil {
 		return nil, fmt.Errorf("read the ClusterServiceVersion in %s: %w", dir, err)
 	}
-	related, err := relatedImages(raw, bundleImage)
+	raw, err := json.Marshal(manifest)
+	if err != nil {
+		return nil, fmt.Errorf("encode the ClusterServiceVersion in %s: %w", dir, err)
+	}
+	related, err := relatedImages(manifest.Spec, bundleImage)
 	if err != nil {
 		return nil, fmt.Errorf("list the images of the bundle in %s: %w", dir, err)
 	}
@@ -131,26 +135,15 @@ func renderBundle(bundleImage string, find Directories) (*declcfg.DeclarativeCon
 	}}}, nil
 }
 
-func clusterServiceVersion(bundle *registry.Bundle) ([]byte, error) {
-	for _, object := range bundle.Objects {
-		if object.GetKind() == "ClusterServiceVersion" {
-			return json.Marshal(object)
-		}
-	}
-	return nil, errors.New("there is none")
-}
-
 // relatedImages returns the images to mirror with the bundle: those of the ClusterServiceVersion and the bundle's own.
-func relatedImages(clusterServiceVersion []byte, bundleImage string) ([]declcfg.RelatedImage, error) {
+func relatedImages(spec []byte, bundleImage string) ([]declcfg.RelatedImage, error) {
 	var v struct {
-		Spec struct {
-			RelatedImages []declcfg.RelatedImage `json:"relatedImages"`
-		} `json:"spec"`
+		RelatedImages []declcfg.RelatedImage `json:"relatedImages"`
 	}
-	if err := json.Unmarshal(clusterServiceVersion, &v); err != nil {
+	if err := json.Unmarshal(spec, &v); err != nil {
 		return nil, err
 	}
-	images := append(v.Spec.RelatedImages, declcfg.RelatedImage{Image: bundleImage})
+	images := append(v.RelatedImages, declcfg.RelatedImage{Image: bundleImage})
 	slices.SortFunc(images, func(a, b declcfg.RelatedImage) int { return strings.Compare(a.Image, b.Image) })
 	return images, nil
 }

@@ -61,7 +61,7 @@ type Objects struct {
 func Icon() []byte { return icon }
 
 // Compose returns the ClusterServiceVersion. It fails if the version is invalid, if this package has no descriptors for
-// a CRD, or if the examples do not match the CRDs.
+// a CRD, if there is no example, or if two have the same name.
 func Compose(in Inputs) (*v1alpha1.ClusterServiceVersion, error) {
 	version, err := semver.Parse(in.Version)
 	if err != nil {

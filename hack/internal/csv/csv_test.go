@@ -279,11 +279,8 @@ func TestComposeRefusesInvalidInputs(t *testing.T) {
 		want  string
 	}{
 		"a version with a leading v": {func(in *csv.Inputs) { in.Version = "v1.0.0" }, "semantic version"},
-		"no example":                 {func(in *csv.Inputs) { in.Examples = nil }, "no example of"},
+		"no example":                 {func(in *csv.Inputs) { in.Examples = nil }, "no example"},
 		"two examples of one name":   {func(in *csv.Inputs) { in.Examples = append(in.Examples, in.Examples[0]) }, "two examples cache.example.com/v1alpha1 Memcached x"},
-		"an example of a kind that is not owned": {func(in *csv.Inputs) {
-			in.Examples = append(in.Examples, example("cache.example.com/v1", "Memcached"))
-		}, "no custom resource definition that serves it"},
 		"a kind without descriptors": {func(in *csv.Inputs) {
 			in.CRDs = slices.Clone(in.CRDs)
 			in.CRDs[0].Spec.Names.Kind = "Teapot"

@@ -28,9 +28,9 @@ func write(t *testing.T, b Builder, name, content string) {
 	}
 }
 
-func TestEnsureBuildsProgramsAndTheirLinks(t *testing.T) {
+func TestBuildMakesProgramsAndTheirLinks(t *testing.T) {
 	b, tool := tiny(t)
-	if err := b.Ensure(t.Context(), tool); err != nil {
+	if err := b.Build(t.Context(), tool); err != nil {
 		t.Fatal(err)
 	}
 	dir, err := b.Dir(tool)
@@ -63,7 +63,7 @@ func TestAChangedModuleIsBuiltAgain(t *testing.T) {
 func TestAFailedBuildShowsTheErrorAndLeavesNothing(t *testing.T) {
 	b, tool := tiny(t)
 	write(t, b, "main.go", "package main\n\nfunc main() { undefinedThing() }\n")
-	err := b.Ensure(t.Context(), tool)
+	err := b.Build(t.Context(), tool)
 	if err == nil || !strings.Contains(err.Error(), "undefinedThing") {
 		t.Errorf("error is %v", err)
 	}

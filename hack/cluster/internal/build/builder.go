@@ -64,12 +64,8 @@ func (b Builder) Missing(t Tool) (bool, error) {
 	return false, err
 }
 
-// Ensure builds the tool unless it is there.
-func (b Builder) Ensure(ctx context.Context, t Tool) error {
-	missing, err := b.Missing(t)
-	if err != nil || !missing {
-		return err
-	}
+// Build builds the tool.
+func (b Builder) Build(ctx context.Context, t Tool) error {
 	dir, err := b.Dir(t)
 	if err != nil {
 		return err

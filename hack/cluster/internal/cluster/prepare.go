@@ -108,7 +108,7 @@ func (c *Cluster) buildTasks(tool build.Tool) (Steps, error) {
 		return nil, err
 	}
 	name := fmt.Sprintf("build %s (up to %s)", tool.Module, tool.Cold)
-	return Steps{{Name: name, Up: func(ctx context.Context) error { return c.builder.Ensure(ctx, tool) }}}, nil
+	return Steps{{Name: name, Up: func(ctx context.Context) error { return c.builder.Build(ctx, tool) }}}, nil
 }
 
 // memcachedTasks downloads memcached of each Debian release unless it is there.

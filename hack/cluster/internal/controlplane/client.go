@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,9 +23,8 @@ const fieldManager = "memcached-operator-cluster"
 
 // Client reads and applies objects of any kind.
 type Client struct {
-	dynamic   dynamic.Interface
-	discovery discovery.DiscoveryInterface
-	mapper    *restmapper.DeferredDiscoveryRESTMapper
+	dynamic dynamic.Interface
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
 }
 
 // NewClient reads the kubeconfig. It does not connect.
@@ -44,19 +42,7 @@ func NewClient(kubeconfig string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	return &Client{
-		dynamic: objects, discovery: kinds,
-		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds)),
-	}, nil
-}
-
-// Ready returns nil when the API server answers that it is ready.
-func (c *Client) Ready(ctx context.Context) error {
-	answer, err := c.discovery.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(answer)))
-	}
-	return nil
+	return &Client{dynamic: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}, nil
 }
 
 // Apply applies one object on the server, and takes over fields that other managers own.

@@ -4,7 +4,6 @@
 package controlplane
 
 import (
-	"context"
 	"path/filepath"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
@@ -104,13 +103,7 @@ func APIServer(l host.Layout, bin string) process.Spec {
 		"--audit-log-path=" + l.Cluster("logs", "audit.log"),
 		"--audit-log-maxsize=200",
 		"--audit-log-maxbackup=1",
-	}, Files: []string{auditPolicyFile(l), l.PKI("ca.crt"), l.PKI("apiserver.crt"), l.PKI("sa.key")}, Ready: func(ctx context.Context) error {
-		client, err := NewClient(l.Kubeconfig()) // the file is written after this function has returned
-		if err != nil {
-			return err
-		}
-		return client.Ready(ctx)
-	}}
+	}, Files: []string{auditPolicyFile(l), l.PKI("ca.crt"), l.PKI("apiserver.crt"), l.PKI("sa.key")}, Ready: process.HTTPReady(host.APIServer + "/readyz")}
 }
 
 // ControllerManager describes the controller manager.

@@ -64,12 +64,7 @@ func newApt(ctx context.Context, release, dir string) (apt, error) {
 			return apt{}, fmt.Errorf("make apt's folders: %w", err)
 		}
 	}
-	for file, content := range map[string]string{"sources.list": source, "status": ""} {
-		if err := host.WriteFile(filepath.Join(a.state, file), []byte(content), host.Public); err != nil {
-			return apt{}, err
-		}
-	}
-	return a, nil
+	return a, host.WriteFile(filepath.Join(a.state, "sources.list"), []byte(source), host.Public)
 }
 
 func (a apt) run(ctx context.Context, program string, args ...string) (string, error) {
@@ -78,7 +73,7 @@ func (a apt) run(ctx context.Context, program string, args ...string) (string, e
 		"-o", "Dir::Etc::sourcelist=" + filepath.Join(a.state, "sources.list"),
 		"-o", "Dir::Etc::sourceparts=-",
 		"-o", "Dir::State::Lists=" + filepath.Join(a.state, "lists"),
-		"-o", "Dir::State::status=" + filepath.Join(a.state, "status"),
+		"-o", "Dir::State::status=/dev/null", // no package is installed
 		"-o", "Dir::Cache=" + filepath.Join(a.state, "cache"),
 		"-o", "Acquire::Languages=none",
 		"-o", "APT::Sandbox::User=root",

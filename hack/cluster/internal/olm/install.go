@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,8 +17,8 @@ import (
 const namespace = "olm"
 
 const (
-	establishTimeout = 30 * time.Second
-	succeedTimeout   = 5 * time.Minute
+	applyTimeout   = 30 * time.Second
+	succeedTimeout = 5 * time.Minute
 )
 
 var (
@@ -26,28 +26,10 @@ var (
 	csvs = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "clusterserviceversions"}
 )
 
-// Install applies the CRDs, and the other objects when the CRDs are established.
+// Install applies the CRDs and then the other objects. It tries each again until the API server knows its kind.
 func Install(ctx context.Context, client *controlplane.Client, manifests Manifests) error {
-	group, groupCtx := errgroup.WithContext(ctx)
-	for _, crd := range manifests.CRDs {
-		group.Go(func() error {
-			if err := client.Apply(groupCtx, crd); err != nil {
-				return err
-			}
-			return controlplane.Until(groupCtx, establishTimeout, func(ctx context.Context) error {
-				have, err := client.Get(ctx, crds, "", crd.GetName())
-				if err != nil {
-					return err
-				}
-				return controlplane.ConditionTrue(have, "Established")
-			})
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for _, object := range manifests.Objects {
-		err := controlplane.Until(ctx, establishTimeout, func(ctx context.Context) error { return client.Apply(ctx, object) })
+	for _, object := range slices.Concat(manifests.CRDs, manifests.Objects) {
+		err := controlplane.Until(ctx, applyTimeout, func(ctx context.Context) error { return client.Apply(ctx, object) })
 		if err != nil {
 			return err
 		}

@@ -4,10 +4,6 @@ package olm
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"maps"
-	"path"
-	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -15,8 +11,7 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
-	sigsyaml "sigs.k8s.io/yaml"
+	"sigs.k8s.io/yaml"
 )
 
 // publicCatalog is a CatalogSource of OLM's chart that needs the internet. It is left out, because one unreachable catalog
@@ -58,67 +53,51 @@ func Render(moduleDir, version, olmImage, opmImage string) (Manifests, error) {
 	}
 	var manifests Manifests
 	for _, crd := range chart.CRDObjects() {
-		objects, err := decode(crd.File.Data)
+		object, err := decode(crd.Filename, string(crd.File.Data))
 		if err != nil {
-			return Manifests{}, fmt.Errorf("read %s: %w", crd.Filename, err)
+			return Manifests{}, err
 		}
-		manifests.CRDs = append(manifests.CRDs, objects...)
+		manifests.CRDs = append(manifests.CRDs, object)
 	}
 	manifests.Objects, err = inOrder(rendered)
 	return manifests, err
 }
 
-// inOrder decodes rendered templates and sorts the objects in Helm's order: namespaces first.
+// inOrder decodes rendered templates in Helm's order: namespaces first. OLM's chart has no hooks.
 func inOrder(rendered map[string]string) ([]*unstructured.Unstructured, error) {
-	place := func(object *unstructured.Unstructured) int {
-		if at := slices.Index(releaseutil.InstallOrder, object.GetKind()); at >= 0 {
-			return at
-		}
-		return len(releaseutil.InstallOrder)
+	_, sorted, err := releaseutil.SortManifests(rendered, nil, releaseutil.InstallOrder)
+	if err != nil {
+		return nil, fmt.Errorf("sort OLM's manifests: %w", err)
 	}
 	var objects []*unstructured.Unstructured
-	for _, file := range slices.Sorted(maps.Keys(rendered)) {
-		if strings.HasPrefix(path.Base(file), "_") {
-			continue
+	for _, manifest := range sorted {
+		if manifest.Head.Kind == "" {
+			continue // It has only comments.
 		}
-		decoded, err := decode([]byte(rendered[file]))
-		if err != nil {
-			return nil, fmt.Errorf("read the rendered %s: %w", file, err)
-		}
-		for _, object := range decoded {
-			if object.GetKind() != "CatalogSource" || object.GetName() != publicCatalog {
-				objects = append(objects, object)
-			}
-		}
-	}
-	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return place(a) - place(b) })
-	return objects, nil
-}
-
-// decode reads the objects of a YAML stream.
-func decode(data []byte) ([]*unstructured.Unstructured, error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-	var objects []*unstructured.Unstructured
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if err == io.EOF { //nolint:errorlint // the decoder returns it bare
-			return objects, nil
-		}
+		object, err := decode(manifest.Name, manifest.Content)
 		if err != nil {
 			return nil, err
 		}
-		if len(object.Object) > 0 {
+		if object.GetKind() != "CatalogSource" || object.GetName() != publicCatalog {
 			objects = append(objects, object)
 		}
 	}
+	return objects, nil
+}
+
+func decode(name, content string) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(content), object); err != nil {
+		return nil, fmt.Errorf("read %s of OLM's chart: %w", name, err)
+	}
+	return object, nil
 }
 
 // YAML encodes objects as one YAML stream, as on a release page.
 func YAML(objects []*unstructured.Unstructured) ([]byte, error) {
 	var stream bytes.Buffer
 	for _, object := range objects {
-		data, err := sigsyaml.Marshal(object.Object)
+		data, err := yaml.Marshal(object.Object)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s %s: %w", object.GetKind(), object.GetName(), err)
 		}

@@ -63,9 +63,13 @@ func TestYAMLReadsBackAsTheSameObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := decode(text)
-	if err != nil {
-		t.Fatal(err)
+	var back []*unstructured.Unstructured
+	for document := range strings.SplitSeq(strings.TrimPrefix(string(text), "---\n"), "\n---\n") {
+		object, err := decode("the stream", document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back = append(back, object)
 	}
 	if !slices.Equal(names(back), names(objects)) {
 		t.Errorf("read back %v, want %v", names(back), names(objects))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -62,19 +61,11 @@ func (p *Process) Await(ctx context.Context, timeout time.Duration, ready func(c
 
 // tail returns the last lines of the log, indented.
 func (p *Process) tail() string {
-	const indent, size = "    ", 8 << 10
-	file, err := os.Open(p.log)
+	data, err := os.ReadFile(p.log)
 	if err != nil {
-		return indent + "(" + err.Error() + ")"
+		data = []byte("(" + err.Error() + ")")
+	} else if len(data) == 0 {
+		data = []byte("(the log is empty)")
 	}
-	defer file.Close()
-	_, _ = file.Seek(-size, io.SeekEnd) // a shorter log is read from its start
-	data, err := io.ReadAll(io.LimitReader(file, size))
-	if err != nil {
-		return indent + "(" + err.Error() + ")"
-	}
-	if len(data) == 0 {
-		return indent + "(the log is empty)"
-	}
-	return lastLines(string(data), indent)
+	return lastLines(string(data), "    ")
 }

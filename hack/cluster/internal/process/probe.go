@@ -8,7 +8,7 @@ import (
 )
 
 // client does not verify certificates: the controller manager and the scheduler sign their own at every start, and
-// only loopback addresses are probed. It uses no proxy of the environment.
+// only loopback addresses are probed. It sends no credentials, and uses no proxy of the environment.
 var client = &http.Client{Transport: &http.Transport{
 	TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 	DisableKeepAlives: true,
