@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -27,13 +28,7 @@ func Revisions(ctx context.Context, reader client.Reader, set *appsv1.StatefulSe
 	if err := reader.List(ctx, found, client.InNamespace(set.Namespace), client.MatchingLabels(set.Spec.Selector.MatchLabels)); err != nil {
 		return nil, fmt.Errorf("list the revisions of StatefulSet %s/%s: %w", set.Namespace, set.Name, err)
 	}
-	var own []appsv1.ControllerRevision
-	for i := range found.Items {
-		if metav1.IsControlledBy(&found.Items[i], set) {
-			own = append(own, found.Items[i])
-		}
-	}
-	return own, nil
+	return slices.DeleteFunc(found.Items, func(r appsv1.ControllerRevision) bool { return !metav1.IsControlledBy(&r, set) }), nil
 }
 
 // agents is the client for agents. It keeps no connection open: agents are asked seldom.
