@@ -32,7 +32,7 @@ func TestMistakesAreExplainedInOneLine(t *testing.T) {
 				t.Errorf("the error is %v, want one line with %q", err, test.says)
 			}
 			if stderr.Len() > 0 {
-				t.Errorf("more is said: %s", &stderr)
+				t.Errorf("more is printed: %s", &stderr)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func TestManyRequestsShareOneConnection(t *testing.T) {
 		}
 		agenttesting.Await(t, "all requests are made", func() error {
 			if n := asked.Load(); n < 3*requests {
-				return fmt.Errorf("%d are", n)
+				return fmt.Errorf("%d so far", n)
 			}
 			return nil
 		})
@@ -153,7 +153,7 @@ func TestScrapesLeaveNoConnectionBehind(t *testing.T) {
 			}
 			scrapes.Wait()
 			agenttesting.Await(t, "the connections of scrapes are closed", func() error {
-				// The canary's, and the one that asks.
+				// That of the canary, and that of this query.
 				if open := statistics(t, server.Address)["curr_connections"]; open != "2" {
 					return fmt.Errorf("%s are open", open)
 				}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/example/memcached-operator/operator/agent/api"
@@ -36,16 +37,11 @@ func (a *agent) state(ctx context.Context) (*api.State, error) {
 
 // problem joins failure and the problems of the parts of the agent.
 func (a *agent) problem(failure error) string {
-	var all []string
-	for _, problem := range []string{a.reloads.Problem(), a.memory.Problem()} {
-		if problem != "" {
-			all = append(all, problem)
-		}
-	}
+	all := []string{a.reloads.Problem(), a.memory.Problem()}
 	if failure != nil {
 		all = append(all, memcached.Brief(failure))
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(slices.DeleteFunc(all, func(problem string) bool { return problem == "" }), "; ")
 }
 
 // ask returns the part of the state that memcached tells.

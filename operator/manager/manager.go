@@ -164,7 +164,7 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 		&memcached.Reconciler{
 			Client: mgr.GetClient(), Applier: applier, Reporter: reporter(v1alpha1.MemcachedKind), Clock: clock.RealClock{},
 			Inputs:   &inputs.Reader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.Images, Features: features.Get},
-			States:   inputs.NewAgents().States,
+			States:   inputs.States,
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		},
 		&application.Reconciler{

@@ -13,14 +13,14 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// account returns that of two pods, so many of which are of the newest template.
-func account(updated int32) *workload.Status {
+// status returns that of a workload with two pods, so many of which have the latest template.
+func status(updated int32) *workload.Status {
 	return &workload.Status{Wanted: 2, Observed: true, Replicas: 2, Ready: 2, Updated: updated}
 }
 
-func paused(account *workload.Status) *workload.Status {
-	account.Paused = true
-	return account
+func paused(status *workload.Status) *workload.Status {
+	status.Paused = true
+	return status
 }
 
 func change(action apply.Action, kind string, fields ...string) []apply.Change {
@@ -30,80 +30,80 @@ func change(action apply.Action, kind string, fields ...string) []apply.Change {
 
 const imagePath = `spec.template.spec.containers[name="memcached"].image`
 
-func TestWhatAPassSaysAboutTheWork(t *testing.T) {
+func TestAReconcileBeginsAndEndsARollout(t *testing.T) {
 	const begins, ends, goesOn = "begins", "ends", "goes on"
 	updated := change(apply.Updated, "Deployment", imagePath)
 	for name, test := range map[string]struct {
-		pass Reconcile
-		want string
+		reconcile Reconcile
+		want      string
 	}{
 		"the operator wants another template": {
-			Reconcile{SpecApplied: true, Changes: updated, Rollout: account(0)}, begins,
+			Reconcile{SpecApplied: true, Changes: updated, Rollout: status(0)}, begins,
 		},
 		"the operator has given up a field, which is not named": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Updated, "Deployment", "metadata.annotations.hash"), Rollout: account(0)}, begins,
+			Reconcile{SpecApplied: true, Changes: change(apply.Updated, "Deployment", "metadata.annotations.hash"), Rollout: status(0)}, begins,
 		},
 		"the operator puts a template back": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Repaired, "Deployment", imagePath), Rollout: account(0)}, begins,
+			Reconcile{SpecApplied: true, Changes: change(apply.Repaired, "Deployment", imagePath), Rollout: status(0)}, begins,
 		},
 		"the operator puts the number of pods back": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Repaired, "Deployment", "spec.replicas"), Rollout: account(0)}, goesOn,
+			Reconcile{SpecApplied: true, Changes: change(apply.Repaired, "Deployment", "spec.replicas"), Rollout: status(0)}, goesOn,
 		},
 		"the user wants something else": {
-			Reconcile{Changes: updated, Rollout: account(0)}, goesOn,
+			Reconcile{Changes: updated, Rollout: status(0)}, goesOn,
 		},
 		"a Deployment is made": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Created, "Deployment"), Rollout: account(0)}, goesOn,
+			Reconcile{SpecApplied: true, Changes: change(apply.Created, "Deployment"), Rollout: status(0)}, goesOn,
 		},
 		"another kind of object is changed": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Updated, "Service", "spec.ports"), Rollout: account(0)}, goesOn,
+			Reconcile{SpecApplied: true, Changes: change(apply.Updated, "Service", "spec.ports"), Rollout: status(0)}, goesOn,
 		},
 		"nothing is changed in mid-rollout": {
-			Reconcile{SpecApplied: true, Rollout: account(1)}, goesOn,
+			Reconcile{SpecApplied: true, Rollout: status(1)}, goesOn,
 		},
 		"the rollout has ended": {
-			Reconcile{SpecApplied: true, Rollout: account(2)}, ends,
+			Reconcile{SpecApplied: true, Rollout: status(2)}, ends,
 		},
 		"there is no Deployment": {
 			Reconcile{SpecApplied: true}, ends,
 		},
 		"somebody has paused the Deployment": {
-			Reconcile{SpecApplied: true, Rollout: paused(account(1))}, ends,
+			Reconcile{SpecApplied: true, Rollout: paused(status(1))}, ends,
 		},
 		"pods fail in mid-rollout": {
-			Reconcile{SpecApplied: true, Rollout: account(1), Degraded: true}, ends,
+			Reconcile{SpecApplied: true, Rollout: status(1), Degraded: true}, ends,
 		},
 		"pods fail when the template changes": {
-			Reconcile{SpecApplied: true, Changes: updated, Rollout: account(0), Degraded: true}, ends,
+			Reconcile{SpecApplied: true, Changes: updated, Rollout: status(0), Degraded: true}, ends,
 		},
 		"the user has to act": {
-			Reconcile{SpecApplied: true, Rollout: account(1), Degraded: true, Err: reconcileerror.Terminal("NameConflict", errors.New("taken"))}, ends,
+			Reconcile{SpecApplied: true, Rollout: status(1), Degraded: true, Err: reconcileerror.Terminal("NameConflict", errors.New("taken"))}, ends,
 		},
 		"an object is refused": {
-			Reconcile{SpecApplied: true, Rollout: account(1), Degraded: true, Err: reconcileerror.Waiting("Rejected", time.Minute, errors.New("no"))}, ends,
+			Reconcile{SpecApplied: true, Rollout: status(1), Degraded: true, Err: reconcileerror.Waiting("Rejected", time.Minute, errors.New("no"))}, ends,
 		},
 		"the template is changed and then the API server fails": {
-			Reconcile{SpecApplied: true, Changes: updated, Rollout: account(0), Degraded: true, Err: errors.New("reset")}, begins,
+			Reconcile{SpecApplied: true, Changes: updated, Rollout: status(0), Degraded: true, Err: errors.New("reset")}, begins,
 		},
 		"the API server fails in mid-rollout": {
 			Reconcile{SpecApplied: true, Degraded: true, Err: errors.New("reset")}, goesOn,
 		},
 		"old copies are seen": {
-			Reconcile{SpecApplied: true, Rollout: account(2), Err: reconcileerror.Stale(errors.New("old"))}, goesOn,
+			Reconcile{SpecApplied: true, Rollout: status(2), Err: reconcileerror.Stale(errors.New("old"))}, goesOn,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.pass.Object = rolling("Memcached", "default", "cache")
+			test.reconcile.Object = rolling("Memcached", "default", "cache")
 			idle, busy := NewTracker(), NewTracker()
-			busy.Begin(test.pass.Object)
-			idle.Reconciled(test.pass)
-			busy.Reconciled(test.pass)
+			busy.Begin(test.reconcile.Object)
+			idle.Reconciled(test.reconcile)
+			busy.Reconciled(test.reconcile)
 			switch got := [2]int{len(idle.Rollouts()), len(busy.Rollouts())}; {
 			case got == [2]int{1, 1} && test.want == begins:
 			case got == [2]int{0, 0} && test.want == ends:
 			case got == [2]int{0, 1} && test.want == goesOn:
 			default:
-				t.Errorf("work under way when there was none and when there was: %v; want that it %s", got, test.want)
+				t.Errorf("rollouts when there was none and when there was one: %v; want that it %s", got, test.want)
 			}
 		})
 	}

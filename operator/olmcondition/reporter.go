@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -136,7 +137,7 @@ func (r *Reporter) report(ctx context.Context) error {
 			return nil
 		case <-r.Work.Changed():
 			timer.Stop()
-			due = sooner(due, r.Clock.Now().Add(r.patience(reported)))
+			due = slices.MinFunc([]time.Time{due, r.Clock.Now().Add(r.patience(reported))}, time.Time.Compare)
 			continue
 		case <-timer.C():
 		}
@@ -158,13 +159,6 @@ func (r *Reporter) patience(reported metav1.ConditionStatus) time.Duration {
 		return 0
 	}
 	return r.timing.reword
-}
-
-func sooner(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // write makes the condition match Assess and returns its status. It writes only if there is a difference. With keep, it

@@ -29,7 +29,7 @@ func condition(kind string, status metav1.ConditionStatus) metav1.Condition {
 	}
 }
 
-func TestTheConditionFollowsTheWork(t *testing.T) {
+func TestTheConditionFollowsTheRollouts(t *testing.T) {
 	s := installedByOLM(t)
 	s.start(fast)
 	first := s.await(metav1.ConditionTrue)
@@ -58,7 +58,7 @@ func TestTheConditionFollowsTheWork(t *testing.T) {
 	s.await(metav1.ConditionTrue) // An entry that is removed would go on blocking.
 }
 
-// A status never waits for news; new words may.
+// A new status is written at once; a new message may wait.
 func TestManyChangesAreFewWrites(t *testing.T) {
 	s := installedByOLM(t)
 	calm := usual
@@ -67,7 +67,7 @@ func TestManyChangesAreFewWrites(t *testing.T) {
 	s.await(metav1.ConditionTrue)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		s.work.Begin(rolling("Memcached", "default", name))
-		s.await(metav1.ConditionFalse, "default/a") // From the second on, nothing needs to be told at once.
+		s.await(metav1.ConditionFalse, "default/a") // From the second on, only the message changes.
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		s.work.End(rolling("Memcached", "default", name))
@@ -99,7 +99,7 @@ func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 	}
 }
 
-func TestAWordThatIsChangedByHandIsPutBack(t *testing.T) {
+func TestAConditionThatIsChangedByHandIsRestored(t *testing.T) {
 	for name, patch := range map[string]string{
 		"another status": `{"spec":{"conditions":[{"type":"Upgradeable","status":"False","reason":"ByHand","message":"Stop","lastTransitionTime":"2030-01-02T03:04:05Z"}]}}`,
 		"no entry":       `{"spec":{"conditions":null}}`,
@@ -150,7 +150,7 @@ func TestWhatOthersHaveWrittenIsKept(t *testing.T) {
 	}
 }
 
-// racing lets somebody else change the object once between the operator's look and its write.
+// racing changes the object once between the operator's read and its write.
 type racing struct {
 	client.Client
 	once sync.Once
@@ -163,7 +163,7 @@ func (r *racing) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	return err
 }
 
-func TestAConflictIsTriedAgainAndLosesNothing(t *testing.T) {
+func TestAConflictIsRetriedAndLosesNothing(t *testing.T) {
 	s := installedByOLM(t)
 	s.start(fast, func(direct client.Client) client.Client {
 		return &racing{Client: direct, act: func() {
@@ -196,8 +196,8 @@ func TestAConflictIsTriedAgainAndLosesNothing(t *testing.T) {
 	}
 }
 
-// The operator is not ready before it has told OLM, and says in its log, once, what it waits for.
-func TestReadyOnlyWhenOLMHasBeenTold(t *testing.T) {
+// Until then it logs once what it waits for.
+func TestTheOperatorIsReadyOnceTheConditionIsWritten(t *testing.T) {
 	s := newSuite(t)
 	s.start(fast)
 	s.operator.Stop()
@@ -221,7 +221,7 @@ func TestReadyOnlyWhenOLMHasBeenTold(t *testing.T) {
 		t.Error(err)
 	}
 	if err := s.reporter.Ready(nil); err != nil {
-		t.Errorf("not ready although OLM has been told: %v", err)
+		t.Errorf("not ready although the condition is written: %v", err)
 	}
 	awaitLine(t, logged, "Upgradeable is True")
 }
@@ -257,8 +257,8 @@ func TestNoAnswerIsNoSuccess(t *testing.T) {
 	}
 }
 
-// Only the leader knows what is under way, so another replica takes any word for an answer.
-func TestAReplicaThatDoesNotLeadLeavesAWordAlone(t *testing.T) {
+// Only the leader knows the rollouts in progress.
+func TestAReplicaThatDoesNotLeadKeepsTheCondition(t *testing.T) {
 	s := installedByOLM(t, condition(operatorsv2.Upgradeable, metav1.ConditionFalse))
 	s.reporter = &Reporter{Key: s.key, Client: cluster.Client, Work: s.work, timing: fast}
 	if err := errors.Join(s.reporter.ensure(t.Context()), s.reporter.Ready(nil)); err != nil {

@@ -44,7 +44,7 @@ func TestUsersAreReadAsMemcachedReadsThem(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), test.says) {
 					t.Errorf("the error is %v, want one with %q", err, test.says)
 				} else if strings.Contains(err.Error(), "secret") {
-					t.Errorf("the error gives away what is in the file: %v", err)
+					t.Errorf("the error quotes the file: %v", err)
 				}
 				return
 			}

@@ -70,7 +70,7 @@ func TestMemcachedIsReachedOverTLSWithAPassword(t *testing.T) {
 		} {
 			conn, err := d.DialAs(limited(t), user)
 			if !errors.Is(err, want) {
-				t.Errorf("%s enters: %v, want %v", user.Name, err, want)
+				t.Errorf("the login of %s: %v, want %v", user.Name, err, want)
 			}
 			if err == nil {
 				_ = conn.Close()
@@ -114,9 +114,9 @@ func TestRefusalsAreExplained(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), test.says) {
 					t.Errorf("the error is %v, want one with %q", err, test.says)
 				}
-				// Plain text to TLS is the one thing on which memcached hangs up without a word.
+				// memcached closes a connection in plain text to its TLS port without an answer.
 				if err := test.dialer.Alive(limited(t)); err != nil && name != "plain text to TLS" {
-					t.Errorf("memcached counts as dead: %v", err)
+					t.Errorf("Alive says that memcached does not answer: %v", err)
 				}
 			})
 		}
@@ -127,10 +127,10 @@ func TestRefusalsAreExplained(t *testing.T) {
 		defer conn.Close()
 		var refused *memcached.RefusedError
 		if err := conn.RefreshCertificates(limited(t)); !errors.As(err, &refused) {
-			t.Errorf("a memcached without TLS has certificates: %v", err)
+			t.Errorf("a memcached without TLS does not refuse to read certificates: %v", err)
 		}
 		if stats, err := conn.Stats(limited(t), ""); err != nil || stats["curr_items"] != "0" {
-			t.Errorf("a password became an item: %v items, %v", stats["curr_items"], err)
+			t.Errorf("a password was stored as an item: %v items, %v", stats["curr_items"], err)
 		}
 	})
 }
@@ -208,7 +208,7 @@ func TestAnyAnswerMeansAlive(t *testing.T) {
 	}
 	nobody := dialer(t, testkit.FreeAddress(t), api.CertificateFiles{}, "")
 	if err := nobody.Alive(limited(t)); err == nil {
-		t.Error("nobody is alive")
+		t.Error("Alive says that an address answers on which nothing listens")
 	}
 }
 
@@ -254,7 +254,7 @@ func TestAMemcachedWithNoConnectionLeftIsAlive(t *testing.T) {
 				return nil
 			})
 			if err := d.Alive(limited(t)); err != nil {
-				t.Errorf("memcached counts as dead: %v", err)
+				t.Errorf("Alive says that memcached does not answer: %v", err)
 			}
 		}
 	})

@@ -32,8 +32,7 @@ type Start struct {
 }
 
 // History finds out how memcached was started: warm, with items from before, or cold, without any. memcached does not report
-// it, so the history compares samples of its statistics. It keeps the result in a file, so that it outlives the agent. It is a
-// prometheus.Collector.
+// it, so the history compares samples of its statistics. It keeps the result in a file, so that it outlives the agent.
 //
 // What can be known, and what cannot (seen with 1.6.18 and 1.6.45):
 //
@@ -147,12 +146,7 @@ var (
 		"Items of before that memcached had after its last start; a lower bound.", nil, nil)
 )
 
-// Describe implements prometheus.Collector.
-func (h *History) Describe(descriptions chan<- *prometheus.Desc) {
-	prometheus.DescribeByCollect(h, descriptions)
-}
-
-// Collect implements prometheus.Collector. Before the first check there are no metrics.
+// Collect collects the metrics about starts. Before the first check there are none.
 func (h *History) Collect(collected chan<- prometheus.Metric) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

@@ -15,7 +15,7 @@ import (
 func Register(registry *prometheus.Registry, dialer *memcached.Dialer, bridge *Bridge, history *History, logger *slog.Logger) {
 	registry.MustRegister(
 		newExporter(bridge, logger),
-		history,
+		prometheus.CollectorFunc(history.Collect),
 		servedCertificate(dialer),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -171,7 +171,7 @@ func TestTheHistoryOutlivesTheAgent(t *testing.T) {
 func shown(t *testing.T, history *metrics.History) []string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(history); err != nil {
+	if err := registry.Register(prometheus.CollectorFunc(history.Collect)); err != nil {
 		t.Fatal(err)
 	}
 	return agenttesting.Metrics(t, registry)

@@ -135,7 +135,7 @@ func TestUsersAreReplacedWithoutADroppedConnection(t *testing.T) {
 		} {
 			conn, err := s.dialer.DialAs(t.Context(), user)
 			if !errors.Is(err, want) {
-				t.Errorf("%v enters: %v, want %v", user, err, want)
+				t.Errorf("the login of %v: %v, want %v", user, err, want)
 			}
 			if err == nil {
 				_ = conn.Close()

@@ -6,6 +6,8 @@
 package desired
 
 import (
+	"cmp"
+
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,10 +50,7 @@ func Replicas(application *v1alpha1.Application) int32 {
 
 // Port returns the TCP port that the application listens on.
 func Port(application *v1alpha1.Application) int32 {
-	if application.Spec.Port == 0 {
-		return defaultPort
-	}
-	return application.Spec.Port
+	return cmp.Or(application.Spec.Port, defaultPort)
 }
 
 func owner(in Inputs) *metav1ac.OwnerReferenceApplyConfiguration {

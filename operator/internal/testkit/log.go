@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,11 +45,7 @@ func (l *Log) String() string {
 func (l *Log) Lines(parts ...string) []string {
 	var found []string
 	for line := range strings.Lines(l.String()) {
-		all := true
-		for _, part := range parts {
-			all = all && strings.Contains(line, part)
-		}
-		if all {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
 			found = append(found, strings.TrimSpace(line))
 		}
 	}

@@ -97,7 +97,7 @@ func (a *Applier) present(ctx context.Context, owner client.Object, configuratio
 	if err != nil {
 		return err
 	}
-	reference := referenceTo(wanted)
+	reference := owned.ReferenceTo(configuration)
 	found, err := a.find(ctx, owner, reference)
 	if a.kindIsGone(reference, err) {
 		return nil
@@ -107,7 +107,7 @@ func (a *Applier) present(ctx context.Context, owner client.Object, configuratio
 	}
 	change := &Change{Action: Created, Object: reference}
 	if found != nil {
-		if change, err = a.difference(wanted, found); err != nil || change == nil {
+		if change, err = a.difference(reference, wanted, found); err != nil || change == nil {
 			return err
 		}
 	}
@@ -187,12 +187,4 @@ func Empty(scheme *runtime.Scheme, kind schema.GroupVersionKind) client.Object {
 // there is nothing to apply.
 func (a *Applier) kindIsGone(reference owned.Reference, err error) bool {
 	return !a.scheme.Recognizes(reference.GroupVersionKind) && (apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err))
-}
-
-func referenceTo(object *unstructured.Unstructured) owned.Reference {
-	return owned.Reference{
-		GroupVersionKind: object.GroupVersionKind(),
-		Namespace:        object.GetNamespace(),
-		Name:             object.GetName(),
-	}
 }

@@ -46,8 +46,7 @@ func encode(configuration owned.Configuration) (*unstructured.Unstructured, erro
 
 // difference returns the change that makes found match wanted, nil if it already does. Fields of found that are not in
 // wanted are ignored.
-func (a *Applier) difference(wanted *unstructured.Unstructured, found client.Object) (*Change, error) {
-	reference := referenceTo(wanted)
+func (a *Applier) difference(reference owned.Reference, wanted *unstructured.Unstructured, found client.Object) (*Change, error) {
 	comparison, _, err := a.compare(wanted, found)
 	if err != nil {
 		return nil, err

@@ -1,16 +1,15 @@
 package owned
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Applied tells whether the operator has applied the object. Objects from the operator's caches have no managedFields,
 // so the answer for them is false.
 func Applied(object metav1.Object) bool {
-	for _, entry := range object.GetManagedFields() {
-		if IsApply(entry) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(object.GetManagedFields(), IsApply)
 }
 
 // IsApply tells whether an entry of managedFields is from an apply of the operator.

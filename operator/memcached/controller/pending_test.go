@@ -61,7 +61,7 @@ func releasedDeployment(t *testing.T) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: plan.Present[0]}
 }
 
-// pending waits until a change waits to be released, or none does.
+// pending waits until a change waits for approval, or none does.
 func (s *suite) pending(waits bool) *v1alpha1.Memcached {
 	s.Helper()
 	var found *v1alpha1.Memcached

@@ -8,6 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -68,6 +69,11 @@ func named(in inputs.Inputs, kind schema.GroupVersionKind) owned.Reference {
 // Identity identifies the objects of a cache by their labels.
 func Identity(memcached *v1alpha1.Memcached) owned.Identity {
 	return owned.Identity{Name: ApplicationName, Instance: memcached.Name, Component: "cache"}
+}
+
+// owner makes a cache the controller of an object.
+func owner(memcached *v1alpha1.Memcached) *metav1ac.OwnerReferenceApplyConfiguration {
+	return owned.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))
 }
 
 // The kinds that run pods.

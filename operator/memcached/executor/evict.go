@@ -3,9 +3,11 @@ package executor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,10 +52,7 @@ func evict(ctx context.Context, writer client.Client, input rollout.Input, step 
 // readinessChanged reports whether any pod has become ready or unready so lately that a PodDisruptionBudget which allows nothing
 // may still do so by itself.
 func readinessChanged(input rollout.Input) bool {
-	for i := range input.Pods {
-		if input.Now.Sub(pods.ReadinessSince(&input.Pods[i])) < budgetDelay {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(input.Pods, func(pod corev1.Pod) bool {
+		return input.Now.Sub(pods.ReadinessSince(&pod)) < budgetDelay
+	})
 }

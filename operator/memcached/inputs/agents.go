@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -27,32 +28,18 @@ func Revisions(ctx context.Context, reader client.Reader, set *appsv1.StatefulSe
 	if err := reader.List(ctx, found, client.InNamespace(set.Namespace), client.MatchingLabels(set.Spec.Selector.MatchLabels)); err != nil {
 		return nil, fmt.Errorf("list the revisions of StatefulSet %s/%s: %w", set.Namespace, set.Name, err)
 	}
-	var own []appsv1.ControllerRevision
-	for i := range found.Items {
-		if metav1.IsControlledBy(&found.Items[i], set) {
-			own = append(own, found.Items[i])
-		}
-	}
-	return own, nil
+	return slices.DeleteFunc(found.Items, func(r appsv1.ControllerRevision) bool { return !metav1.IsControlledBy(&r, set) }), nil
 }
 
-// Agents asks the agents of pods how their memcached is.
-type Agents struct {
-	// HTTP is what they are asked with.
-	HTTP *http.Client
-}
-
-// NewAgents returns Agents that keep no connection open: agents are asked seldom.
-func NewAgents() *Agents {
-	return &Agents{HTTP: &http.Client{
-		Timeout:   agentTimeout,
-		Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: agentTimeout}).DialContext},
-	}}
+// agents is the client for agents. It keeps no connection open: agents are asked seldom.
+var agents = &http.Client{
+	Timeout:   agentTimeout,
+	Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: agentTimeout}).DialContext},
 }
 
 // States asks the agents of all pods that have one, at the same time. Who does not answer, or whose memcached does not, has
 // no state: the caller knows what to do without, and the pod's own readiness tells of what is wrong.
-func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*agentapi.State {
+func States(ctx context.Context, of []corev1.Pod) map[string]*agentapi.State {
 	states := map[string]*agentapi.State{}
 	var lock sync.Mutex
 	var asking sync.WaitGroup
@@ -61,7 +48,7 @@ func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*agenta
 			continue
 		}
 		asking.Go(func() {
-			answer, err := agentapi.Fetch(ctx, a.HTTP, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(agentapi.MetricsPort)))
+			answer, err := agentapi.Fetch(ctx, agents, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(agentapi.MetricsPort)))
 			if err != nil {
 				return
 			}

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -91,3 +92,13 @@ const (
 	// SpecAnnotation holds the part of the spec that the template was made for, in JSON.
 	SpecAnnotation = "cache.example.com/applied-spec"
 )
+
+// Recorded reads the annotations of a workload. It returns nil when there are none, or when they cannot be read.
+func Recorded(annotations map[string]string) *Workload {
+	workload := &Workload{Template: &corev1ac.PodTemplateSpecApplyConfiguration{}}
+	if json.Unmarshal([]byte(annotations[TemplateAnnotation]), workload.Template) != nil || workload.Template.Spec == nil ||
+		json.Unmarshal([]byte(annotations[SpecAnnotation]), &workload.Spec) != nil {
+		return nil
+	}
+	return workload
+}

@@ -221,6 +221,9 @@ type Application struct {
 	Status ApplicationStatus `json:"status,omitzero"`
 }
 
+// GetConditions returns the conditions of the status.
+func (a *Application) GetConditions() []metav1.Condition { return a.Status.Conditions }
+
 // ApplicationList is a list of Application objects.
 //
 // +kubebuilder:object:root=true

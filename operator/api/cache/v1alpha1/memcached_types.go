@@ -222,6 +222,9 @@ type Memcached struct {
 	Status MemcachedStatus `json:"status,omitzero"`
 }
 
+// GetConditions returns the conditions of the status.
+func (m *Memcached) GetConditions() []metav1.Condition { return m.Status.Conditions }
+
 // MemcachedList is a list of Memcached objects.
 //
 // +kubebuilder:object:root=true

@@ -1,6 +1,8 @@
 package pod
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -34,13 +36,9 @@ func resourcesOf(asked corev1.ResourceRequirements, tls bool) resources {
 	if tls {
 		memory = resource.MustParse(memoryWithTLS)
 	}
-	r := resources{requests: asked.Requests.DeepCopy(), limits: asked.Limits.DeepCopy()}
-	if r.requests == nil {
-		r.requests = corev1.ResourceList{}
-	}
-	if r.limits == nil {
-		r.limits = corev1.ResourceList{}
-	}
+	r := resources{requests: corev1.ResourceList{}, limits: corev1.ResourceList{}}
+	maps.Copy(r.requests, asked.Requests)
+	maps.Copy(r.limits, asked.Limits)
 	complete(r, corev1.ResourceMemory, memory, memory)
 	complete(r, corev1.ResourceCPU, resource.MustParse(cpuRequest), resource.MustParse(cpuLimit))
 	return r
@@ -53,29 +51,18 @@ func complete(r resources, name corev1.ResourceName, request, limit resource.Qua
 	bound, hasLimit := r.limits[name]
 	switch {
 	case hasRequest && !hasLimit:
-		r.limits[name] = larger(asked, limit)
+		r.limits[name] = limit
+		if asked.Cmp(limit) > 0 {
+			r.limits[name] = asked
+		}
 	case hasLimit && !hasRequest:
-		r.requests[name] = smaller(request, bound)
-		if name == corev1.ResourceMemory {
-			r.requests[name] = bound.DeepCopy()
+		r.requests[name] = request
+		if name == corev1.ResourceMemory || bound.Cmp(request) < 0 {
+			r.requests[name] = bound
 		}
 	case !hasRequest && !hasLimit:
 		r.requests[name], r.limits[name] = request, limit
 	}
-}
-
-func larger(a, b resource.Quantity) resource.Quantity {
-	if a.Cmp(b) > 0 {
-		return a.DeepCopy()
-	}
-	return b.DeepCopy()
-}
-
-func smaller(a, b resource.Quantity) resource.Quantity {
-	if a.Cmp(b) < 0 {
-		return a.DeepCopy()
-	}
-	return b.DeepCopy()
 }
 
 func (r resources) configuration() *corev1ac.ResourceRequirementsApplyConfiguration {

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"sort"
 
 	"github.com/example/memcached-operator/operator/memcached/args"
@@ -85,15 +86,9 @@ func Compute(r Request) (Result, error) {
 }
 
 func withDefaults(r Request) Request {
-	if r.MaxConnections == 0 {
-		r.MaxConnections = args.DefaultMaxConnections
-	}
-	if r.MaxItemSize == 0 {
-		r.MaxItemSize = args.DefaultMaxItemSize
-	}
-	if r.Threads == 0 {
-		r.Threads = args.DefaultThreads
-	}
+	r.MaxConnections = cmp.Or(r.MaxConnections, args.DefaultMaxConnections)
+	r.MaxItemSize = cmp.Or(r.MaxItemSize, args.DefaultMaxItemSize)
+	r.Threads = cmp.Or(r.Threads, args.DefaultThreads)
 	return r
 }
 

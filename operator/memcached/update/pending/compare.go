@@ -18,12 +18,9 @@ func (i Input) compare(from, to *Template) ([]diff.Change, diff.Class) {
 	if inputs.StablePods(i.Spec) {
 		workload = diff.StatefulSet
 	}
-	given, err := read(workload, from)
-	if err != nil {
-		return unreadable(err), diff.Cold
-	}
-	wanted, err := read(workload, to)
-	if err != nil {
+	given, errGiven := read(workload, from)
+	wanted, errWanted := read(workload, to)
+	if err := cmp.Or(errGiven, errWanted); err != nil {
 		return unreadable(err), diff.Cold
 	}
 	given.Version = cmp.Or(given.Version, i.Version(given.Image))
