@@ -79,12 +79,17 @@ func manifests(folder string) (subscription string, others []string, err error) 
 	if err != nil {
 		return "", nil, fmt.Errorf("list the manifests in %s: %w", folder, err)
 	}
-	i := slices.IndexFunc(files, func(file string) bool { return strings.HasSuffix(file, "subscription.yaml") })
-	if i < 0 {
+	for _, file := range files {
+		if strings.HasSuffix(file, "subscription.yaml") {
+			subscription = file
+		} else {
+			others = append(others, file)
+		}
+	}
+	if subscription == "" {
 		return "", nil, fmt.Errorf("the folder %s has no …subscription.yaml", folder)
 	}
-	subscription = files[i]
-	return subscription, slices.Delete(files, i, i+1), nil
+	return subscription, others, nil
 }
 
 // WaitInstalled waits until the Subscription has installed the CSV of this version (without a leading v) and the CSV is
