@@ -35,7 +35,8 @@ func LoadTemplate(root string) (*Template, error) {
 // ParseTemplate parses the content of a template.
 func ParseTemplate(content []byte) (*Template, error) {
 	t := &Template{}
-	if err := yaml.Unmarshal(content, &t.document); err != nil {
+	var fields any // Unlike a node, it refuses a key that is there twice.
+	if err := errors.Join(yaml.Unmarshal(content, &t.document), yaml.Unmarshal(content, &fields)); err != nil {
 		return nil, fmt.Errorf("%s: %w", TemplateFile, err)
 	}
 	if len(t.document.Content) == 1 {

@@ -111,3 +111,12 @@ func TestRenameChangesEveryBundle(t *testing.T) {
 		t.Errorf("channels, -want +got:\n%s", diff)
 	}
 }
+
+// The last of two equal keys would win silently: an upgrade edge that somebody wrote would not exist.
+func TestAKeyThatIsThereTwiceIsRefused(t *testing.T) {
+	twice := strings.Replace(before, "    replaces: memcached-operator.v0.1.0\n", "    replaces: memcached-operator.v0.1.0\n    replaces: memcached-operator.v0.0.9\n", 1)
+	_, err := catalog.ParseTemplate([]byte(twice))
+	if err == nil || !strings.Contains(err.Error(), "line 15") || !strings.Contains(err.Error(), `"replaces" already defined`) {
+		t.Errorf("a second replaces: %v", err)
+	}
+}
