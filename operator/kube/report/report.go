@@ -146,7 +146,8 @@ func (r *Reporter) write(ctx context.Context, before, after Object) error {
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	// The patch overwrites its argument with the API server's answer, and after is still needed.
-	err := r.Client.Status().Patch(ctx, after.DeepCopyObject().(client.Object), patch, client.FieldOwner(owned.Manager))
+	written := after.DeepCopyObject().(client.Object)
+	err := r.Client.Status().Patch(ctx, written, patch, client.FieldOwner(owned.Manager))
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil // The object was deleted in the meantime.
@@ -155,7 +156,9 @@ func (r *Reporter) write(ctx context.Context, before, after Object) error {
 	case err != nil:
 		return fmt.Errorf("write the status: %w", err)
 	}
-	r.superseded.Store(client.ObjectKeyFromObject(before), before.GetResourceVersion())
+	if written.GetResourceVersion() != before.GetResourceVersion() {
+		r.superseded.Store(client.ObjectKeyFromObject(before), before.GetResourceVersion())
+	} // Otherwise nothing has changed, for example because the CRD of an older release has none of the fields.
 	return nil
 }
 

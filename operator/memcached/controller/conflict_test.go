@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -23,6 +24,7 @@ import (
 // conflicts makes writes of the operator fail, as if others were always faster.
 type conflicts struct {
 	statuses, services atomic.Bool
+	pruned             atomic.Bool // Statuses are written without their fields, as if the CRD had none of them.
 	count              atomic.Int32 // Of Services.
 }
 
@@ -47,6 +49,9 @@ func (c *conflicts) newClient(config *rest.Config, options client.Options) (clie
 		) error {
 			if c.statuses.Load() && name == "status" {
 				return errConflict
+			}
+			if c.pruned.Load() && name == "status" {
+				patch = client.RawPatch(types.MergePatchType, []byte("{}"))
 			}
 			return direct.SubResource(name).Patch(ctx, object, patch, options...)
 		},
@@ -122,4 +127,24 @@ func TestNodesAreLeftAloneWhileAnObjectConflicts(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// The CRD of an older release lacks fields of the status, so that writing them changes nothing. The cache is looked after all the
+// same.
+func TestACacheIsReconciledAlthoughItsStatusCannotBeWritten(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 1)
+	s.awaitReady("cache", 1)
+	s.conflicts.pruned.Store(true)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`) // Gives a status that differs from the one that is there.
+	for range 2 {
+		s.Edit(s.deployment("cache"), `{"spec":{"replicas":7}}`)
+		s.Await("the size to be put back", func(ctx context.Context) error {
+			deployment, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "cache")
+			if err == nil && *deployment.Spec.Replicas != 2 {
+				err = fmt.Errorf("it is %d", *deployment.Spec.Replicas)
+			}
+			return err
+		})
+	}
 }
