@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -31,7 +30,7 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 	owner := watch.OwnerByLabel(desired.ApplicationName)
 	err := builder.ControllerManagedBy(mgr).
 		Named("application").
-		WithOptions(controller.Options{MaxConcurrentReconciles: watch.Concurrency}).
+		WithOptions(watch.Options()).
 		Watches(&v1alpha1.Application{}, watch.Handler(itselfAndClaimants(mgr.GetCache()), watch.Owner)).
 		Watches(&cachev1alpha1.Memcached{}, watch.Handler(users(mgr.GetCache()), cacheChange)).
 		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -16,9 +17,24 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-// Concurrency is the number of objects of a kind that are reconciled at the same time. A reconcile spends most of its
-// time waiting for the API server.
-const Concurrency = 8
+const (
+	// concurrency is the number of objects of a kind that are reconciled at the same time. A reconcile spends most of its
+	// time waiting for the API server.
+	concurrency = 8
+
+	// shortestRetry and longestRetry limit the exponential backoff of a reconcile that failed. The default of
+	// controller-runtime goes up to 16 minutes, for which nobody waits who has repaired a webhook.
+	shortestRetry = 5 * time.Millisecond
+	longestRetry  = time.Minute
+)
+
+// Options returns the options of the controllers of both kinds.
+func Options() controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: concurrency,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](shortestRetry, longestRetry),
+	}
+}
 
 // MapFunc returns the names of the objects to reconcile when the given object changes.
 type MapFunc func(client.Object) []types.NamespacedName

@@ -84,3 +84,14 @@ func TestHandlerEnqueuesOwners(t *testing.T) {
 		})
 	}
 }
+
+func TestAReconcileThatFailsIsRepeatedWithinAMinute(t *testing.T) {
+	limiter := watch.Options().RateLimiter
+	var longest time.Duration
+	for range 100 {
+		longest = max(longest, limiter.When(reconcile.Request{}))
+	}
+	if longest != time.Minute {
+		t.Errorf("the longest time until a reconcile is repeated is %s", longest)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -21,7 +20,7 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 	owner := watch.OwnerByLabel(desired.ApplicationName)
 	err := builder.ControllerManagedBy(mgr).
 		Named("memcached").
-		WithOptions(controller.Options{MaxConcurrentReconciles: watch.Concurrency}).
+		WithOptions(watch.Options()).
 		Watches(&v1alpha1.Memcached{}, watch.Handler(watch.Self, watch.Owner)).
 		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).
 		Watches(&appsv1.StatefulSet{}, watch.Handler(owner, watch.StatefulSet)).
