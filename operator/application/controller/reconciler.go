@@ -40,18 +40,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if found, err := r.Reporter.Read(ctx, request.NamespacedName, application); !found {
 		return reconcileerror.Resolve(err)
 	}
+	next, now := application.DeepCopy(), metav1.NewTime(r.Clock.Now())
 	in, err := ApplicationInputs(ctx, r.Client, application)
 	if err != nil {
-		return reconcile.Result{}, err // Without inputs, a status would be wrong.
+		conditions.SetUnread(&next.Status.Conditions, application.Generation, err, now)
+		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: application, After: next, Err: err}))
 	}
 	plan, id := desired.Plan(in), desired.Identity(application)
 	applied, err := r.Applier.Apply(ctx, application, plan)
 	observed, observeErr := children.Read(ctx, r.Client, application, id, plan, applied.Objects)
 	err = errors.Join(err, observeErr)
 
-	next := application.DeepCopy()
 	next.Status = status.Application(in, conditions.Reconcile{
-		Observed: observed, Selector: id.SelectorString(), Err: err, Now: metav1.NewTime(r.Clock.Now()),
+		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 	})
 	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
 		Before: application, After: next, SpecApplied: application.Status.ObservedGeneration == application.Generation,

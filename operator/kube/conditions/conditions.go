@@ -69,6 +69,15 @@ func (w Workload) SetAll(conditions *[]metav1.Condition) {
 	}
 }
 
+// SetUnread sets the conditions of an object for which a reconcile could not read what it needs: Degraded is True and Ready is
+// False, with the error. What the other conditions say was true before, and nothing has been changed since.
+func SetUnread(conditions *[]metav1.Condition, generation int64, err error, now metav1.Time) {
+	unread := Workload{Reconcile: Reconcile{Err: err, Now: now}, Generation: generation}
+	degraded := unread.degraded()
+	unread.Set(conditions, degraded)
+	unread.Set(conditions, unread.ready(degraded, metav1.Condition{}))
+}
+
 // Set sets one condition.
 func (w Workload) Set(conditions *[]metav1.Condition, condition metav1.Condition) {
 	condition.ObservedGeneration = w.Generation

@@ -53,9 +53,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcileerror.Resolve(err)
 	}
 	now := metav1.NewTime(r.Clock.Now())
+	next := memcached.DeepCopy()
 	in, err := r.Inputs.Read(ctx, memcached, now)
 	if err != nil {
-		return reconcile.Result{}, err // Without its inputs, nothing true can be said in the status.
+		conditions.SetUnread(&next.Status.Conditions, memcached.Generation, err, now)
+		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: memcached, After: next, Err: err}))
 	}
 	id := desired.Identity(memcached)
 	plan, planErr := desired.MakePlan(in)
@@ -64,7 +66,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	seen, step, rollErr := r.roll(ctx, in, observed, reconcileerror.IsStale(applyErr))
 	err = cmp.Or(applyErr, observeErr, rollErr, planErr)
 
-	next := memcached.DeepCopy()
 	next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 	})
