@@ -78,8 +78,14 @@ func SetUnread(conditions *[]metav1.Condition, generation int64, err error, now 
 	unread.Set(conditions, unread.ready(degraded, metav1.Condition{}))
 }
 
-// Set sets one condition.
+// maxMessage is the longest message of a condition, in characters. The API server refuses a status with a longer one.
+const maxMessage = 32768
+
+// Set sets one condition. It shortens a message that is too long.
 func (w Workload) Set(conditions *[]metav1.Condition, condition metav1.Condition) {
+	if text := []rune(condition.Message); len(text) > maxMessage {
+		condition.Message = string(text[:maxMessage-1]) + "…"
+	}
 	condition.ObservedGeneration = w.Generation
 	condition.LastTransitionTime = w.Now
 	meta.SetStatusCondition(conditions, condition)
