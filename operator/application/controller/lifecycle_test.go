@@ -3,7 +3,9 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -161,6 +163,23 @@ func TestNoReplicaIsReady(t *testing.T) {
 	s.awaitReady("web", 0)
 	s.Edit(s.application("web"), `{"spec":{"replicas":null}}`) // The default is one.
 	s.awaitReady("web", 1)
+}
+
+// kube-controller-manager creates pods without a limit of its own.
+func TestMoreReplicasThanSupportedAreRefused(t *testing.T) {
+	s := newSuite(t)
+	s.create(testkit.MakeApplication("shop").Replicas(2))
+	application := s.awaitReady("shop", 2)
+	before := s.MustPods()
+	s.Edit(application, `{"spec":{"replicas":1001}}`)
+	if _, message := s.awaitReason(application, v1alpha1.ReasonTooManyPods); !strings.HasPrefix(message, "spec.replicas is 1001, and at most 1000 pods are supported") {
+		t.Errorf("the message is %q", message)
+	}
+	if after := s.MustPods(); !maps.Equal(after, before) {
+		t.Errorf("pods were %v, and are %v", before, after)
+	}
+	s.Edit(application, `{"spec":{"replicas":1}}`)
+	s.awaitReady("shop", 1)
 }
 
 func TestTheScaleSubresourceWorks(t *testing.T) {

@@ -46,10 +46,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		conditions.SetUnread(&next.Status.Conditions, application.Generation, err, now)
 		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: application, After: next, Err: err}))
 	}
-	plan, id := desired.Plan(in), desired.Identity(application)
-	applied, err := r.Applier.Apply(ctx, application, plan)
+	plan, planErr := desired.Plan(in)
+	id := desired.Identity(application)
+	applied, applyErr := r.Applier.Apply(ctx, application, plan)
 	observed, observeErr := children.Read(ctx, r.Client, application, id, plan, applied.Objects)
-	err = errors.Join(err, observeErr)
+	err = errors.Join(applyErr, observeErr, planErr)
 
 	next.Status = status.Application(in, conditions.Reconcile{
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,

@@ -8,6 +8,7 @@ package desired
 import (
 	"cmp"
 
+	appsv1 "k8s.io/api/apps/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,15 +17,23 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
 // ApplicationName is the value of the label app.kubernetes.io/name on all objects of an Application.
 const ApplicationName = "application"
 
 // Plan returns the objects that an Application must have, and those that it must not have. All have the name of the
-// Application.
-func Plan(in Inputs) owned.Plan {
-	plan := owned.Plan{Present: []owned.Configuration{deployment(in), service(in)}}
+// Application. The error says what is wrong with the spec; the plan then leaves the pods as they are.
+func Plan(in Inputs) (owned.Plan, error) {
+	var plan owned.Plan
+	err := workload.CheckSize("spec.replicas", Replicas(in.Application))
+	if err == nil {
+		plan.Present = append(plan.Present, deployment(in))
+	} else {
+		plan.Kept = append(plan.Kept, reference(in, appsv1.SchemeGroupVersion.WithKind("Deployment")))
+	}
+	plan.Present = append(plan.Present, service(in))
 	if in.Application.Spec.Ingress != nil && Holder(in) == nil {
 		plan.Present = append(plan.Present, ingress(in))
 	} else {
@@ -35,7 +44,7 @@ func Plan(in Inputs) owned.Plan {
 	} else {
 		plan.Absent = append(plan.Absent, reference(in, policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")))
 	}
-	return plan
+	return plan, err
 }
 
 // Identity returns the identity for the labels of an Application's objects.

@@ -14,10 +14,21 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/application/desired"
 	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
 func inputs(object *v1alpha1.Application, claimants ...v1alpha1.Application) desired.Inputs {
 	return desired.Inputs{Application: object, Claimants: claimants}
+}
+
+// plan returns the plan for valid inputs.
+func plan(t *testing.T, in desired.Inputs) owned.Plan {
+	t.Helper()
+	plan, err := desired.Plan(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
 }
 
 func sample() *testkit.Application {
@@ -39,7 +50,7 @@ func TestPlan(t *testing.T) {
 		"other-security": sample().Spec(otherSecurity),
 	} {
 		t.Run(name, func(t *testing.T) {
-			testkit.Golden(t, name, desired.Plan(inputs(object.Obj())))
+			testkit.Golden(t, name, plan(t, inputs(object.Obj())))
 		})
 	}
 }
@@ -87,9 +98,9 @@ func otherSecurity(spec *v1alpha1.ApplicationSpec) {
 
 func TestPlanIsTheSameEachTime(t *testing.T) {
 	object := sample().Replicas(2).Ingress("a.example.com", "/", "nginx").Caches("a", "b").Spec(otherSecurity).Obj()
-	first := desired.Plan(inputs(object.DeepCopy()))
+	first := plan(t, inputs(object.DeepCopy()))
 	for range 20 {
-		if difference := cmp.Diff(first, desired.Plan(inputs(object.DeepCopy()))); difference != "" {
+		if difference := cmp.Diff(first, plan(t, inputs(object.DeepCopy()))); difference != "" {
 			t.Fatalf("two plans from the same inputs differ:\n%s", difference)
 		}
 	}
@@ -98,7 +109,7 @@ func TestPlanIsTheSameEachTime(t *testing.T) {
 func TestPlanLeavesItsInputsAlone(t *testing.T) {
 	object := sample().Replicas(2).Ingress("a.example.com", "/", "nginx").Caches("a").Spec(environment).Spec(openSecurity).Obj()
 	before := object.DeepCopy()
-	desired.Plan(inputs(object))
+	plan(t, inputs(object))
 	if difference := cmp.Diff(before, object); difference != "" {
 		t.Errorf("the plan changed its input (-before +after):\n%s", difference)
 	}
@@ -116,10 +127,10 @@ func TestSelectorIsTheReleasedOne(t *testing.T) {
 // A change of a cache must not restart the pods that use it.
 func TestThePodTemplateDependsOnTheSpecAlone(t *testing.T) {
 	in := inputs(sample().Caches("a").Ingress("a.example.com", "/", "").Obj())
-	want := desired.Plan(in).Present[0]
+	want := plan(t, in).Present[0]
 	in.Caches = []cachev1alpha1.Memcached{*testkit.MakeMemcached("a").Size(3).Obj()}
 	in.Claimants = []v1alpha1.Application{*sample().Namespace("a").Ingress("a.example.com", "/", "").Obj()}
-	if difference := cmp.Diff(want, desired.Plan(in).Present[0]); difference != "" {
+	if difference := cmp.Diff(want, plan(t, in).Present[0]); difference != "" {
 		t.Errorf("the Deployment depends on more than the spec:\n%s", difference)
 	}
 }
@@ -150,9 +161,9 @@ func TestTheOldestClaimantHoldsTheAddress(t *testing.T) {
 			if got != test.want {
 				t.Errorf("the address belongs to %q, want %q", got, test.want)
 			}
-			plan := desired.Plan(in)
-			if hasIngress := len(plan.Present) == 3; hasIngress != (test.want == "") {
-				t.Errorf("the plan is %+v", plan)
+			found := plan(t, in)
+			if hasIngress := len(found.Present) == 3; hasIngress != (test.want == "") {
+				t.Errorf("the plan is %+v", found)
 			}
 		})
 	}

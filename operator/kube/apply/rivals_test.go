@@ -28,11 +28,20 @@ func newApplication(t *testing.T) (*v1alpha1.Application, owned.Plan) {
 	if err := cluster.Client.Create(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
-	plan := desired.Plan(desired.Inputs{Application: owner})
+	plan := planOf(t, owner)
 	if _, err := live().Apply(t.Context(), owner, plan); err != nil {
 		t.Fatal(err)
 	}
 	return owner, plan
+}
+
+func planOf(t *testing.T, application *v1alpha1.Application) owned.Plan {
+	t.Helper()
+	plan, err := desired.Plan(desired.Inputs{Application: application})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
 }
 
 // Each edit replaces a wanted field by one that cannot exist beside it. `kubectl edit` sends such edits as strategic merge
@@ -136,7 +145,7 @@ func TestAnInvalidObjectKeepsTheFieldsOfOthers(t *testing.T) {
 	wrong := plan
 	wrong.Present = append([]owned.Configuration{}, plan.Present...)
 	spec := testkit.MakeApplication("web").Namespace(key.Namespace).UID(owner.UID).Replicas(2).Caches("cache").Env("not=a=name", "1").Obj()
-	wrong.Present[0] = desired.Plan(desired.Inputs{Application: spec}).Present[0]
+	wrong.Present[0] = planOf(t, spec).Present[0]
 	_, err := live().Apply(t.Context(), owner, wrong)
 	wantClass(t, err, reconcileerror.Delayed)
 	if err := cluster.Client.Get(t.Context(), key, deployment); err != nil {

@@ -24,7 +24,7 @@ import (
 // conflicts makes writes of the operator fail, as if others were always faster.
 type conflicts struct {
 	statuses, services atomic.Bool
-	pruned             atomic.Bool // Statuses are written without their fields, as if the CRD had none of them.
+	pruned             atomic.Bool  // Statuses are written without their fields, as if the CRD had none of them.
 	count              atomic.Int32 // Of Services.
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -156,5 +157,26 @@ func TestOptionalObjectsComeAndGo(t *testing.T) {
 		}
 		await(on)
 		s.awaitReady("cache", 2)
+	}
+}
+
+// kube-controller-manager builds every pod of a StatefulSet in memory before any quota can refuse them.
+func TestASizeThatIsTooLargeIsRefused(t *testing.T) {
+	for _, workload := range []v1alpha1.WorkloadKind{v1alpha1.WorkloadDeployment, v1alpha1.WorkloadStatefulSet} {
+		t.Run(string(workload), func(t *testing.T) {
+			s := newSuite(t)
+			s.create("cache", 2, func(spec *v1alpha1.MemcachedSpec) { spec.Workload = workload })
+			s.awaitReady("cache", 2)
+			before := s.MustPods()
+			s.Edit(s.memcached("cache"), `{"spec":{"size":1001}}`)
+			if message := s.awaitReason(v1alpha1.ReasonTooManyPods); message != "spec.size is 1001, and at most 1000 pods are supported: choose a smaller number. The pods stay as they are" {
+				t.Errorf("the message is %q", message)
+			}
+			if after := s.MustPods(); !maps.Equal(after, before) {
+				t.Errorf("pods were %v, and are %v", before, after)
+			}
+			s.Edit(s.memcached("cache"), `{"spec":{"size":3}}`)
+			s.awaitReady("cache", 3)
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
+	kubeworkload "github.com/example/memcached-operator/operator/kube/workload"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
@@ -31,6 +32,13 @@ func workloads(in inputs.Inputs) (wanted, other workload) {
 func planWorkload(in inputs.Inputs) (Plan, error) {
 	var plan Plan
 	wanted, other := workloads(in)
+	if err := kubeworkload.CheckSize("spec.size", in.Memcached.Spec.Size); err != nil {
+		plan.Kept = []owned.Reference{named(in, wanted.kind), named(in, other.kind)}
+		if wanted.given != nil {
+			plan.Pending = keep(in, wanted.given).Pending
+		}
+		return plan, err
+	}
 	decision, err := decide(in, wanted.given)
 	if err != nil && wanted.given != nil {
 		decision = keep(in, wanted.given)

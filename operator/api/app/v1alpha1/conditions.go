@@ -81,6 +81,9 @@ const (
 	// policy. The message contains the API server's answer.
 	ReasonRejected = "Rejected"
 
+	// ReasonTooManyPods: spec.replicas is above 1,000. The running pods are not changed.
+	ReasonTooManyPods = "TooManyPods"
+
 	// ReasonReconcileError: a request to the API server failed. The operator retries.
 	ReasonReconcileError = "ReconcileError"
 )

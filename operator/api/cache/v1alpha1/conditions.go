@@ -114,6 +114,9 @@ const (
 	// ReasonAgentUnavailable: the spec needs the agent, but the operator was started without the agent's image.
 	ReasonAgentUnavailable = "AgentUnavailable"
 
+	// ReasonTooManyPods: spec.size is above 1,000. The running pods are not changed.
+	ReasonTooManyPods = "TooManyPods"
+
 	// ReasonReconcileError: a request to the API server failed. The operator retries.
 	ReasonReconcileError = "ReconcileError"
 )
