@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -50,7 +49,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	id := desired.Identity(application)
 	applied, applyErr := r.Applier.Apply(ctx, application, plan)
 	observed, observeErr := children.Read(ctx, r.Client, application, id, plan, applied.Objects)
-	err = errors.Join(applyErr, observeErr, planErr)
+	err = reconcileerror.Join(applyErr, observeErr, planErr)
 
 	next.Status = status.Application(in, conditions.Reconcile{
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,

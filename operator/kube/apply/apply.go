@@ -2,7 +2,9 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -72,23 +74,32 @@ func New(cached, live client.Reader, writer client.Writer, scheme *runtime.Schem
 	}
 }
 
-// Apply makes the cluster match the plan. It stops at the first error; the result contains the writes before it. Known
-// errors are marked with package reconcileerror: Terminal if another owner has an object of that name, Waiting if an
-// object of an earlier owner is still being deleted or the API server rejects an object, Stale if the owner or the
-// object has changed since it was read.
+// Apply makes the cluster match the plan. An object that fails does not stop the others, unless nothing more can be done: the
+// plan is outdated, or the API server does not answer. The error is that of all objects. Known errors are marked with package
+// reconcileerror: Terminal if another owner has an object of that name, Waiting if an object of an earlier owner is still being
+// deleted or the API server rejects an object, Stale if the owner or the object has changed since it was read.
 func (a *Applier) Apply(ctx context.Context, owner client.Object, plan owned.Plan) (Result, error) {
 	var result Result
+	var errs []error
 	for _, configuration := range plan.Present {
-		if err := a.present(ctx, owner, configuration, &result); err != nil {
-			return result, err
+		errs = append(errs, a.present(ctx, owner, configuration, &result))
+		if hopeless(ctx, errs[len(errs)-1]) {
+			return result, reconcileerror.Join(errs...)
 		}
 	}
 	for _, reference := range plan.Absent {
-		if err := a.absent(ctx, owner, reference, &result); err != nil {
-			return result, err
+		errs = append(errs, a.absent(ctx, owner, reference, &result))
+		if hopeless(ctx, errs[len(errs)-1]) {
+			break
 		}
 	}
-	return result, nil
+	return result, reconcileerror.Join(errs...)
+}
+
+// hopeless reports whether an error means that other objects cannot be applied either.
+func hopeless(ctx context.Context, err error) bool {
+	var network *url.Error
+	return ctx.Err() != nil || reconcileerror.IsStale(err) || errors.As(err, &network)
 }
 
 // present makes one object match the configuration.

@@ -4,6 +4,9 @@ package reconcileerror
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -69,6 +72,44 @@ func Waiting(reason string, after time.Duration, err error) error {
 // would be wrong.
 func Stale(err error) error {
 	return &Error{class: Outdated, reason: "Stale", after: staleRetry, err: err}
+}
+
+// Join returns one error for several, nil without any. Its message has those of all, the most urgent one first. Its class is the
+// most urgent one: Stale, because then nothing else is certain, Failed, Terminal, or Waiting. It is retried as soon as any of
+// them would be.
+func Join(errs ...error) error {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if len(errs) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(errs, moreUrgent)
+	if len(errs) == 1 || IsStale(errs[0]) {
+		return errs[0]
+	}
+	var others []string
+	for _, err := range errs[1:] {
+		others = append(others, err.Error())
+	}
+	message := fmt.Errorf("%w; %s", errs[0], strings.Join(others, "; "))
+	first := (*Error)(nil)
+	if !errors.As(errs[0], &first) {
+		return message
+	}
+	joined := &Error{class: first.class, reason: first.reason, after: first.after, err: message}
+	for _, err := range errs[1:] {
+		if other := (*Error)(nil); errors.As(err, &other) {
+			joined.after = min(joined.after, other.after)
+		}
+	}
+	return joined
+}
+
+// moreUrgent orders errors by their class.
+func moreUrgent(a, b error) int {
+	classes := []Class{Outdated, Failed, Terminated, Delayed}
+	ofA, _ := Describe(a)
+	ofB, _ := Describe(b)
+	return slices.Index(classes, ofA) - slices.Index(classes, ofB)
 }
 
 // Describe returns the class of an error and its reason. The reason is empty for nil and for errors that are not

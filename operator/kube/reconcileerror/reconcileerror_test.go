@@ -57,6 +57,42 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+func TestJoin(t *testing.T) {
+	terminal := reconcileerror.Terminal("Conflict", errors.New("taken"))
+	waiting := reconcileerror.Waiting("Deleting", 5*time.Second, errors.New("being deleted"))
+	stale := reconcileerror.Stale(errors.New("changed"))
+	failed := errors.New("reset")
+	for name, test := range map[string]struct {
+		errs    []error
+		class   reconcileerror.Class
+		reason  string
+		message string
+		after   time.Duration
+	}{
+		"nothing":                    {errs: []error{nil, nil}, class: reconcileerror.Succeeded},
+		"one":                        {errs: []error{nil, terminal}, class: reconcileerror.Terminated, reason: "Conflict", message: "taken", after: time.Minute},
+		"what the user has to do":    {errs: []error{waiting, terminal}, class: reconcileerror.Terminated, reason: "Conflict", message: "taken; being deleted", after: 5 * time.Second},
+		"what nobody expects":        {errs: []error{terminal, failed}, class: reconcileerror.Failed, message: "reset; taken"},
+		"what makes others doubtful": {errs: []error{terminal, failed, stale}, class: reconcileerror.Outdated, reason: "Stale", message: "changed", after: 200 * time.Millisecond},
+		"two of a class":             {errs: []error{terminal, reconcileerror.Terminal("Other", failed)}, class: reconcileerror.Terminated, reason: "Conflict", message: "taken; reset", after: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := reconcileerror.Join(test.errs...)
+			message := ""
+			if err != nil {
+				message = err.Error()
+			}
+			class, reason := reconcileerror.Describe(err)
+			if class != test.class || reason != test.reason || message != test.message {
+				t.Errorf("got %s %s %q, want %s %s %q", class, reason, message, test.class, test.reason, test.message)
+			}
+			if result, _ := reconcileerror.Resolve(err); result.RequeueAfter != test.after {
+				t.Errorf("it is retried after %s, want %s", result.RequeueAfter, test.after)
+			}
+		})
+	}
+}
+
 func TestResolveUsesTheShortestTime(t *testing.T) {
 	waiting := reconcileerror.Waiting("Soon", 10*time.Second, errors.New("soon"))
 	for name, test := range map[string]struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -64,6 +65,26 @@ func TestAForeignDeploymentIsLeftAloneUntilItIsGone(t *testing.T) {
 			s.awaitReady("cache", 1)
 		})
 	}
+}
+
+// An object that cannot be applied does not stop the others: above all, no cache runs without its NetworkPolicy.
+func TestAForeignServiceStopsNoOtherObject(t *testing.T) {
+	s := newSuite(t)
+	foreign := s.service()
+	foreign.Spec.Ports = []corev1.ServicePort{{Port: 80}}
+	s.Create(foreign)
+	s.create("cache", 1, func(spec *v1alpha1.MemcachedSpec) { spec.NetworkPolicy = &v1alpha1.MemcachedNetworkPolicy{} })
+	if message := s.awaitReason(v1alpha1.ReasonNameConflict); !strings.HasPrefix(message, "Service cache-nodes already exists") {
+		t.Errorf("the message is %q", message)
+	}
+	for _, object := range []client.Object{testenv.Named[networkingv1.NetworkPolicy](s.Env, "cache"), s.deployment("cache"), s.secret()} {
+		if err := s.Read(t.Context(), object); err != nil {
+			t.Error(err)
+		}
+	}
+	s.Delete(foreign)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`) // Otherwise it is looked at within a minute.
+	s.awaitReady("cache", 2)
 }
 
 // Deleting a cache with --cascade=orphan and creating it again keeps the nodes, and with them what they hold.

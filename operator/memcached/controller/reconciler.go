@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
 	observed, observeErr := r.children(ctx, in, plan, applied)
 	seen, step, rollErr := r.roll(ctx, in, observed, reconcileerror.IsStale(applyErr))
-	err = cmp.Or(applyErr, observeErr, rollErr, planErr)
+	err = reconcileerror.Join(applyErr, observeErr, rollErr, planErr)
 
 	next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,

@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -30,8 +31,8 @@ type Plan struct {
 	Recheck time.Duration
 }
 
-// MakePlan returns everything that a cache needs. The workload comes first, so that a foreign object with the name of another
-// one keeps no pod from running; the binding comes after the Service that it names; optional objects come last.
+// MakePlan returns everything that a cache needs. What limits access comes first, so that no pod runs without it; the binding
+// comes after the Service that it names.
 //
 // The error says what is wrong with the spec, or with what it refers to. The plan can be applied all the same: it keeps the
 // cache as it is.
@@ -52,10 +53,13 @@ func MakePlan(in inputs.Inputs) (Plan, error) {
 		if optional.kind == manifest.ServiceMonitorKind && !in.Features.ServiceMonitors {
 			continue // The cluster has no such objects.
 		}
-		if optional.wanted {
-			plan.Present = append(plan.Present, optional.make())
-		} else {
+		switch {
+		case !optional.wanted:
 			plan.Absent = append(plan.Absent, named(in, optional.kind))
+		case optional.kind.Kind == "NetworkPolicy":
+			plan.Present = slices.Insert(plan.Present, 0, optional.make())
+		default:
+			plan.Present = append(plan.Present, optional.make())
 		}
 	}
 	return plan, err
