@@ -9,6 +9,7 @@ import (
 	"cmp"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,6 +37,9 @@ func Plan(in Inputs) (owned.Plan, error) {
 	plan.Present = append(plan.Present, service(in))
 	if in.Application.Spec.Ingress != nil && Holder(in) == nil {
 		plan.Present = append(plan.Present, ingress(in))
+		plan.Needs = []owned.Need{{
+			Object: reference(in, networkingv1.SchemeGroupVersion.WithKind("Ingress")), Needs: reference(in, corev1.SchemeGroupVersion.WithKind("Service")),
+		}}
 	} else {
 		plan.Absent = append(plan.Absent, reference(in, networkingv1.SchemeGroupVersion.WithKind("Ingress")))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -74,22 +76,33 @@ func New(cached, live client.Reader, writer client.Writer, scheme *runtime.Schem
 	}
 }
 
-// Apply makes the cluster match the plan. An object that fails does not stop the others, unless nothing more can be done: the
-// plan is outdated, or the API server does not answer. The error is that of all objects. Known errors are marked with package
+// Apply makes the cluster match the plan. An object that fails stops those that need it, and the others only if nothing more
+// can be done: the plan is outdated, or the API server does not answer. The error is that of all objects. Known errors are marked with package
 // reconcileerror: Terminal if another owner has an object of that name, Waiting if an object of an earlier owner is still being
 // deleted or the API server rejects an object, Stale if the owner or the object has changed since it was read.
 func (a *Applier) Apply(ctx context.Context, owner client.Object, plan owned.Plan) (Result, error) {
 	var result Result
 	var errs []error
+	failed := sets.New[owned.Reference]()
 	for _, configuration := range plan.Present {
-		errs = append(errs, a.present(ctx, owner, configuration, &result))
-		if hopeless(ctx, errs[len(errs)-1]) {
+		reference := owned.ReferenceTo(configuration)
+		if slices.ContainsFunc(plan.Needs, func(n owned.Need) bool { return n.Object == reference && failed.Has(n.Needs) }) {
+			failed.Insert(reference)
+			continue
+		}
+		err := a.present(ctx, owner, configuration, &result)
+		if err != nil {
+			failed.Insert(reference)
+		}
+		errs = append(errs, err)
+		if hopeless(ctx, err) {
 			return result, reconcileerror.Join(errs...)
 		}
 	}
 	for _, reference := range plan.Absent {
-		errs = append(errs, a.absent(ctx, owner, reference, &result))
-		if hopeless(ctx, errs[len(errs)-1]) {
+		err := a.absent(ctx, owner, reference, &result)
+		errs = append(errs, err)
+		if hopeless(ctx, err) {
 			break
 		}
 	}

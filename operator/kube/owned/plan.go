@@ -32,11 +32,20 @@ func ReferenceTo(configuration Configuration) Reference {
 	}
 }
 
+// Need says that an object is not applied without another one.
+type Need struct {
+	Object, Needs Reference
+}
+
 // Plan is the desired state of all objects of one owner. It is complete: an object that is no longer wanted is in
 // Absent.
 type Plan struct {
 	// Present are the objects that must exist, in the order in which they are applied.
 	Present []Configuration
+
+	// Needs are the objects of Present that are only applied if another one could be, which comes before them: an Ingress leads
+	// to the Service of a name, and must not lead to somebody else's.
+	Needs []Need
 
 	// Kept are objects that stay unchanged until their replacements are ready.
 	Kept []Reference

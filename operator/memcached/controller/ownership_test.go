@@ -77,10 +77,13 @@ func TestAForeignServiceStopsNoOtherObject(t *testing.T) {
 	if message := s.awaitReason(v1alpha1.ReasonNameConflict); !strings.HasPrefix(message, "Service cache-nodes already exists") {
 		t.Errorf("the message is %q", message)
 	}
-	for _, object := range []client.Object{testenv.Named[networkingv1.NetworkPolicy](s.Env, "cache"), s.deployment("cache"), s.secret()} {
+	for _, object := range []client.Object{testenv.Named[networkingv1.NetworkPolicy](s.Env, "cache"), s.deployment("cache")} {
 		if err := s.Read(t.Context(), object); err != nil {
 			t.Error(err)
 		}
+	}
+	if err := s.Read(t.Context(), s.secret()); !apierrors.IsNotFound(err) {
+		t.Errorf("the binding leads to somebody else's Service: %v", err)
 	}
 	s.Delete(foreign)
 	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`) // Otherwise it is looked at within a minute.

@@ -39,7 +39,9 @@ type Plan struct {
 func MakePlan(in inputs.Inputs) (Plan, error) {
 	workload, err := planWorkload(in)
 	plan := Plan{Plan: workload.Plan, Pending: workload.Pending, Recheck: recheck(in.Memcached.Spec)}
-	plan.Present = append(plan.Present, headlessService(in), binding(in))
+	headless, secret := headlessService(in), binding(in)
+	plan.Present = append(plan.Present, headless, secret)
+	plan.Needs = []owned.Need{{Object: owned.ReferenceTo(secret), Needs: owned.ReferenceTo(headless)}}
 	for _, optional := range []struct {
 		wanted bool
 		make   func() owned.Configuration
