@@ -1,6 +1,8 @@
 package controller_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -102,6 +105,27 @@ func TestACacheOfTheSameNameIsNotDisturbed(t *testing.T) {
 		t.Errorf("the Deployment runs %s", image)
 	}
 	s.awaitReady("web", 1)
+}
+
+// The Deployment that an Application left behind runs a web application, not memcached.
+func TestWhatAnApplicationLeftIsNotGivenToACache(t *testing.T) {
+	s := newSuite(t)
+	object := s.create(web())
+	s.awaitReady("web", 1)
+	before := testenv.MustGet[appsv1.Deployment](s.Env, "web").Spec
+	s.Delete(object, client.PropagationPolicy(metav1.DeletePropagationOrphan))
+	s.Await("the Application is gone", func(ctx context.Context) error {
+		if err := s.Read(ctx, s.application("web")); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+	s.createCache("web")
+	s.AwaitEvent("NameConflict", "Deployment web already exists and does not belong to this Memcached")
+	after := testenv.MustGet[appsv1.Deployment](s.Env, "web")
+	if difference := cmp.Diff(before, after.Spec); difference != "" || len(after.OwnerReferences) > 0 {
+		t.Errorf("the Deployment has the owners %v, and has changed:\n%s", after.OwnerReferences, difference)
+	}
 }
 
 // specOf returns the spec of an object.

@@ -122,7 +122,7 @@ func (a *Applier) present(ctx context.Context, owner client.Object, configuratio
 		return err
 	}
 	reference := owned.ReferenceTo(configuration)
-	found, err := a.find(ctx, owner, reference)
+	found, err := a.find(ctx, owner, reference, wanted)
 	if a.kindIsGone(reference, err) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -28,8 +29,10 @@ const (
 
 // find returns the object that reference names if it may be changed for owner, nil if there is none. Normally it reads
 // the cache only. It asks the API server if the cache does not have the object, which may be there without the
-// operator's label, and if the owner reference is missing.
-func (a *Applier) find(ctx context.Context, owner client.Object, reference owned.Reference) (client.Object, error) {
+// operator's label, and if the owner reference is missing. wanted is the configuration to apply.
+func (a *Applier) find(
+	ctx context.Context, owner client.Object, reference owned.Reference, wanted *unstructured.Unstructured,
+) (client.Object, error) {
 	object := Empty(a.scheme, reference.GroupVersionKind)
 	key := client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
 	err := a.cached.Get(ctx, key, object)
@@ -48,22 +51,23 @@ func (a *Applier) find(ctx context.Context, owner client.Object, reference owned
 	if err != nil {
 		return nil, fmt.Errorf("find the kind of the owner: %w", err)
 	}
-	return object, checkOwner(object, reference.Kind, owner, gvk)
+	return object, checkOwner(object, wanted, owner, gvk)
 }
 
 // checkOwner returns nil if object may be changed for owner, and otherwise an error that says why not.
-func checkOwner(object client.Object, kind string, owner client.Object, ownerKind schema.GroupVersionKind) error {
-	controller := metav1.GetControllerOf(object)
+func checkOwner(object client.Object, wanted *unstructured.Unstructured, owner client.Object, ownerKind schema.GroupVersionKind) error {
+	controller, kind := metav1.GetControllerOf(object), wanted.GetKind()
+	applied := owned.Applied(object, wanted.GetLabels()[owned.LabelName])
 	switch {
 	case controller != nil && isEarlier(controller, owner, ownerKind),
-		!object.GetDeletionTimestamp().IsZero() && (metav1.IsControlledBy(object, owner) || owned.Applied(object)):
+		!object.GetDeletionTimestamp().IsZero() && (metav1.IsControlledBy(object, owner) || applied):
 		return reconcileerror.Waiting(v1alpha1.ReasonWaitingForDeletion, deletionRecheck, fmt.Errorf(
 			"%s %s is still being deleted and will be created again afterwards", kind, object.GetName()))
 	case controller != nil && controller.UID == owner.GetUID():
 		return nil
-	case controller == nil && owned.Applied(object):
-		// The operator created it, and its owner reference was removed by hand or by `kubectl delete --cascade=orphan`.
-		// Adopting it again keeps the items that are cached in its pods.
+	case controller == nil && applied:
+		// The operator created it for an owner of this kind, and its owner reference was removed by hand or by
+		// `kubectl delete --cascade=orphan`. Adopting it again keeps the items that are cached in its pods.
 		return nil
 	}
 	return reconcileerror.Terminal(v1alpha1.ReasonNameConflict, fmt.Errorf(

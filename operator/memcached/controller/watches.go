@@ -12,12 +12,12 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/watch"
-	"github.com/example/memcached-operator/operator/memcached/desired"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
 // SetUp adds the controller to a manager.
 func (r *Reconciler) SetUp(mgr manager.Manager) error {
-	owner := watch.OwnerByLabel(desired.ApplicationName)
+	owner := watch.OwnerByLabel(inputs.ApplicationName)
 	err := builder.ControllerManagedBy(mgr).
 		Named("memcached").
 		WithOptions(watch.Options()).

@@ -17,9 +17,6 @@ import (
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
 )
 
-// ApplicationName is the value of the label app.kubernetes.io/name on everything that belongs to a cache.
-const ApplicationName = "memcached"
-
 // Plan is the desired state of a cache.
 type Plan struct {
 	owned.Plan
@@ -74,7 +71,7 @@ func named(in inputs.Inputs, kind schema.GroupVersionKind) owned.Reference {
 
 // Identity identifies the objects of a cache by their labels.
 func Identity(memcached *v1alpha1.Memcached) owned.Identity {
-	return owned.Identity{Name: ApplicationName, Instance: memcached.Name, Component: "cache"}
+	return owned.Identity{Name: inputs.ApplicationName, Instance: memcached.Name, Component: "cache"}
 }
 
 // owner makes a cache the controller of an object.

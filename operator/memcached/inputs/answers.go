@@ -2,6 +2,9 @@ package inputs
 
 import "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 
+// ApplicationName is the value of the label app.kubernetes.io/name on everything that belongs to a cache.
+const ApplicationName = "memcached"
+
 // StablePods tells whether pods keep their names: a StatefulSet runs them, and the operator changes them in place.
 func StablePods(spec v1alpha1.MemcachedSpec) bool {
 	return spec.Workload == v1alpha1.WorkloadStatefulSet

@@ -130,7 +130,7 @@ func (m *Reader) find(ctx context.Context, owner, object client.Object, wanted b
 	if err := m.Live.Get(ctx, key, object); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	return owned.Applied(object), nil
+	return owned.Applied(object, ApplicationName), nil
 }
 
 // secret returns the Secret of a name, nil if there is none.
