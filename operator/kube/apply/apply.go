@@ -56,6 +56,9 @@ type Result struct {
 
 	// Objects are the written objects as returned by the API server. They are newer than cached objects.
 	Objects []*unstructured.Unstructured
+
+	// Confirmed are the objects that are as the plan says.
+	Confirmed sets.Set[owned.Reference]
 }
 
 // Applier writes owned objects.
@@ -81,18 +84,16 @@ func New(cached, live client.Reader, writer client.Writer, scheme *runtime.Schem
 // reconcileerror: Terminal if another owner has an object of that name, Waiting if an object of an earlier owner is still being
 // deleted or the API server rejects an object, Stale if the owner or the object has changed since it was read.
 func (a *Applier) Apply(ctx context.Context, owner client.Object, plan owned.Plan) (Result, error) {
-	var result Result
+	result := Result{Confirmed: sets.New[owned.Reference]()}
 	var errs []error
-	failed := sets.New[owned.Reference]()
 	for _, configuration := range plan.Present {
 		reference := owned.ReferenceTo(configuration)
-		if slices.ContainsFunc(plan.Needs, func(n owned.Need) bool { return n.Object == reference && failed.Has(n.Needs) }) {
-			failed.Insert(reference)
+		if slices.ContainsFunc(plan.Needs, func(n owned.Need) bool { return n.Object == reference && !result.Confirmed.Has(n.Needs) }) {
 			continue
 		}
 		err := a.present(ctx, owner, configuration, &result)
-		if err != nil {
-			failed.Insert(reference)
+		if err == nil {
+			result.Confirmed.Insert(reference)
 		}
 		errs = append(errs, err)
 		if hopeless(ctx, err) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -24,8 +26,9 @@ import (
 // conflicts makes writes of the operator fail, as if others were always faster.
 type conflicts struct {
 	statuses, services atomic.Bool
+	refused            atomic.Bool  // No StatefulSet can be written, as if a policy refused it.
 	pruned             atomic.Bool  // Statuses are written without their fields, as if the CRD had none of them.
-	count              atomic.Int32 // Of Services.
+	count              atomic.Int32 // Of Services and StatefulSets.
 }
 
 var errConflict = apierrors.NewConflict(schema.GroupResource{}, "cache", errors.New("the object has been modified"))
@@ -41,6 +44,10 @@ func (c *conflicts) newClient(config *rest.Config, options client.Options) (clie
 			if kind, ok := object.(interface{ GetKind() string }); c.services.Load() && ok && kind.GetKind() == "Service" {
 				c.count.Add(1)
 				return errConflict
+			}
+			if kind, ok := object.(interface{ GetKind() string }); c.refused.Load() && ok && kind.GetKind() == "StatefulSet" {
+				c.count.Add(1)
+				return apierrors.NewForbidden(appsv1.Resource("statefulsets"), "cache", errors.New("a policy refuses it"))
 			}
 			return direct.Apply(ctx, object, options...)
 		},
@@ -147,4 +154,36 @@ func TestACacheIsReconciledAlthoughItsStatusCannotBeWritten(t *testing.T) {
 			return err
 		})
 	}
+}
+
+// A policy keeps the operator from repairing a StatefulSet that somebody else has changed. Its pods are not brought to that
+// template.
+func TestPodsAreNotBroughtToATemplateOfSomebodyElse(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2, inStatefulSet)
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	s.conflicts.refused.Store(true)
+	s.Edit(testenv.Named[appsv1.StatefulSet](s.Env, "cache"), `{"spec":{"template":{"metadata":{"labels":{"app.kubernetes.io/part-of":"other"}}}}}`)
+	if message := s.awaitReason(v1alpha1.ReasonRejected); !strings.Contains(message, "a policy refuses it") {
+		t.Errorf("the message is %q", message)
+	}
+	s.Await("a new revision", func(ctx context.Context) error {
+		set, err := testenv.Get[appsv1.StatefulSet](ctx, s.Env, "cache")
+		if err == nil && (set.Status.UpdateRevision == set.Status.CurrentRevision || set.Status.ObservedGeneration != set.Generation) {
+			return errors.New("not yet")
+		}
+		return err
+	})
+	for _, policy := range []string{"Automatic", "OnRelease"} {
+		s.Edit(s.memcached("cache"), fmt.Sprintf(`{"spec":{"updates":{"policy":%q}}}`, policy)) // Is reconciled, and changes nothing.
+		s.awaitConflicts(1)
+	}
+	label := testenv.MustGet[corev1.Pod](s.Env, "cache-1").Labels["app.kubernetes.io/part-of"]
+	if after := s.MustPods(); !maps.Equal(after, before) || label != "cache" {
+		t.Errorf("pods were %v, and are %v; the label of cache-1 is %q", before, after, label)
+	}
+	s.conflicts.refused.Store(false)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":3}}`) // Otherwise it is looked at within a minute.
+	s.awaitReady("cache", 3)
 }

@@ -62,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	plan, planErr := desired.MakePlan(in)
 	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
 	observed, observeErr := r.children(ctx, in, plan, applied)
-	seen, step, rollErr := r.roll(ctx, in, observed, reconcileerror.IsStale(applyErr))
+	seen, step, rollErr := r.roll(ctx, in, observed, applied.Confirmed, reconcileerror.IsStale(applyErr))
 	err = reconcileerror.Join(applyErr, observeErr, rollErr, planErr)
 
 	next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{

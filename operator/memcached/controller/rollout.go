@@ -5,13 +5,16 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/children"
+	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/workload"
 	"github.com/example/memcached-operator/operator/memcached/desired"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -39,16 +42,19 @@ func (r *Reconciler) children(
 
 // roll makes the next step that brings the pods of a StatefulSet to its template; Kubernetes itself replaces the pods of a
 // Deployment. It returns the outcome of the step and what the agents said. It changes no pod if the plan was made from
-// outdated objects.
+// outdated objects, or unless the StatefulSet is confirmed to have the template that the operator wants: another one may be
+// somebody else's.
 func (r *Reconciler) roll(
-	ctx context.Context, in inputs.Inputs, observed workload.Observed, outdated bool,
+	ctx context.Context, in inputs.Inputs, observed workload.Observed, confirmed sets.Set[owned.Reference], outdated bool,
 ) (status.Runtime, rollout.Step, error) {
 	if outdated {
 		return status.Runtime{}, rollout.Step{Kind: rollout.None}, nil
 	}
 	seen := status.Runtime{States: r.States(ctx, observed.Pods)}
 	set := observed.StatefulSet
-	if set == nil {
+	if set == nil || !confirmed.Has(owned.Reference{
+		GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("StatefulSet"), Namespace: set.Namespace, Name: set.Name,
+	}) {
 		return seen, rollout.Step{Kind: rollout.None}, nil
 	}
 	revisions, err := inputs.Revisions(ctx, r.Client, set)
