@@ -21,7 +21,7 @@ func inputs(object *v1alpha1.Application, claimants ...v1alpha1.Application) des
 }
 
 func sample() *testkit.Application {
-	return testkit.MakeApplication("application-sample").UID("uid-1")
+	return testkit.MakeApplication("application-sample").Change(func(a *v1alpha1.Application) { a.UID = "uid-1" })
 }
 
 // The golden files contain all objects of an Application. A change below spec.template restarts every pod when the operator
