@@ -32,7 +32,7 @@ func plan(t *testing.T, in desired.Inputs) owned.Plan {
 }
 
 func sample() *testkit.Application {
-	return testkit.MakeApplication("application-sample").UID("uid-1")
+	return testkit.MakeApplication("application-sample").Change(func(a *v1alpha1.Application) { a.UID = "uid-1" })
 }
 
 // The golden files contain all objects of an Application. A change below spec.template restarts every pod when the operator

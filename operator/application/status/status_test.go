@@ -26,7 +26,7 @@ import (
 
 // web returns an Application of generation 7 that was created at testkit.Now.
 func web() *testkit.Application {
-	return testkit.MakeApplication("web").Generation(7).Replicas(2).Created(testkit.Now)
+	return testkit.MakeApplication("web").Replicas(2).Created(testkit.Now).Change(func(a *appv1alpha1.Application) { a.Generation = 7 })
 }
 
 func bound(name string) v1alpha1.Memcached {
@@ -208,8 +208,8 @@ func TestURL(t *testing.T) {
 
 func TestStatusOfAnApplication(t *testing.T) {
 	other := metav1.Condition{Type: "example.com/Other", Status: metav1.ConditionTrue, Reason: "Because", LastTransitionTime: testkit.Now}
-	in := desired.Inputs{Application: web().Status(appv1alpha1.ApplicationStatus{
-		ObservedGeneration: 6, Conditions: []metav1.Condition{other},
+	in := desired.Inputs{Application: web().Change(func(a *appv1alpha1.Application) {
+		a.Status = appv1alpha1.ApplicationStatus{ObservedGeneration: 6, Conditions: []metav1.Condition{other}}
 	}).Obj()}
 	run := conditions.Reconcile{
 		Observed: workload.Observed{Deployment: testkit.Deployment(3, 2, 1), Pods: testkit.Pods(3)}, Selector: "a=b", Err: errors.New("failed"), Now: testkit.Now,

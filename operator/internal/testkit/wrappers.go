@@ -80,18 +80,6 @@ func (a *Application) Namespace(namespace string) *Application {
 	return a
 }
 
-// UID sets the UID.
-func (a *Application) UID(uid types.UID) *Application {
-	a.object.UID = uid
-	return a
-}
-
-// Generation sets the generation.
-func (a *Application) Generation(generation int64) *Application {
-	a.object.Generation = generation
-	return a
-}
-
 // Created sets the time of creation.
 func (a *Application) Created(at metav1.Time) *Application {
 	a.object.CreationTimestamp = at
@@ -131,9 +119,9 @@ func (a *Application) Spec(change func(*appv1alpha1.ApplicationSpec)) *Applicati
 	return a
 }
 
-// Status sets the status.
-func (a *Application) Status(status appv1alpha1.ApplicationStatus) *Application {
-	a.object.Status = status
+// Change changes any other field.
+func (a *Application) Change(change func(*appv1alpha1.Application)) *Application {
+	change(&a.object)
 	return a
 }
 

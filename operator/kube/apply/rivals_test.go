@@ -144,7 +144,8 @@ func TestAnInvalidObjectKeepsTheFieldsOfOthers(t *testing.T) {
 	before := deployment.DeepCopy()
 	wrong := plan
 	wrong.Present = append([]owned.Configuration{}, plan.Present...)
-	spec := testkit.MakeApplication("web").Namespace(key.Namespace).UID(owner.UID).Replicas(2).Caches("cache").Env("not=a=name", "1").Obj()
+	spec := testkit.MakeApplication("web").Namespace(key.Namespace).Replicas(2).Caches("cache").Env("not=a=name", "1").Obj()
+	spec.UID = owner.UID
 	wrong.Present[0] = planOf(t, spec).Present[0]
 	_, err := live().Apply(t.Context(), owner, wrong)
 	wantClass(t, err, reconcileerror.Delayed)

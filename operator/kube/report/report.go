@@ -69,9 +69,9 @@ type Reporter struct {
 	superseded sync.Map
 }
 
-// Read reads the object to reconcile. It returns false if there is none, or if it cannot be read: the error is then the
-// result of the reconcile. It is Stale if the cached copy is older than the last status that was written: a reconcile would
-// write the same status again. Another reconcile follows when the cache has seen the write.
+// Read reads the object to reconcile. If it returns false, there is nothing to reconcile: the object is gone, or the error says
+// why it cannot be reconciled now. The error is Stale if the cached copy is older than the last status that was written: a
+// reconcile of it would write the same status again. Another one follows when the cache has seen the write.
 func (r *Reporter) Read(ctx context.Context, name types.NamespacedName, object Object) (bool, error) {
 	err := r.Client.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) || err == nil && !object.GetDeletionTimestamp().IsZero() {
