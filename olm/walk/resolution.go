@@ -31,12 +31,26 @@ func (c *Cluster) resolveAgain(ctx context.Context) error {
 	for _, csv := range csvs {
 		names = append(names, csv.Name)
 	}
-	if !outdated(sub.Status, names) {
+	if !outdated(sub.Status, names) || !due(sub.Annotations[touched], time.Now()) {
 		return nil
 	}
 	log.Print("OLM keeps its result from when both versions existed: touching the Subscription to make it resolve again")
 	return c.patch(ctx, &operatorsv1alpha1.Subscription{}, Package,
-		fmt.Sprintf(`{"metadata":{"annotations":{"example.com/looked-at":%q}}}`, time.Now().Format(time.RFC3339)))
+		fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, touched, time.Now().Format(time.RFC3339)))
+}
+
+// touched is the annotation that makes OLM resolve again: the time at which it was set.
+const touched = "example.com/looked-at"
+
+// touchInterval is the shortest time between two touches of the Subscription. OLM reads it, looks at every catalog for some
+// hundred milliseconds each, and then writes it. A touch meanwhile makes that write conflict, and after a dozen conflicts OLM
+// pauses for minutes (its rate limiter doubles the time at each).
+const touchInterval = 15 * time.Second
+
+// due reports whether the Subscription may be touched again. last is when it was touched before, empty for never.
+func due(last string, now time.Time) bool {
+	at, err := time.Parse(time.RFC3339, last)
+	return err != nil || now.Sub(at) >= touchInterval
 }
 
 // considered finds the installed versions in the message of a failed resolution.

@@ -2,6 +2,7 @@ package walk
 
 import (
 	"testing"
+	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,5 +33,14 @@ func TestALookForUpgradesIsOutdatedOnceAVersionIsGone(t *testing.T) {
 	}
 	if outdated(operatorsv1alpha1.SubscriptionStatus{}, nil) {
 		t.Error("a Subscription that says nothing is outdated")
+	}
+}
+
+func TestASubscriptionIsNotTouchedAgainAtOnce(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 30, 0, time.UTC)
+	for last, want := range map[string]bool{"": true, "never": true, "2026-11-22T12:00:16Z": false, "2026-11-22T12:00:15Z": true} {
+		if got := due(last, now); got != want {
+			t.Errorf("touched at %q, another touch is due: %t, want %t", last, got, want)
+		}
 	}
 }
