@@ -20,6 +20,21 @@ const (
 	stuckAfter = 10 * time.Minute
 )
 
+// probedAfter is how long after the start of a container its first probes have certainly been made.
+const probedAfter = 5 * time.Second
+
+// readyFromBefore reports whether the pod may only be ready because it was before a container restarted. The kubelet was seen to
+// report the new container of a fast restart together with a pod that is still ready, and a moment later that it is not.
+func (m *member) readyFromBefore(now time.Time) bool {
+	for name := range m.update.Restarts {
+		running := m.container(name).State.Running
+		if running != nil && pods.ReadinessSince(m.pod).Before(running.StartedAt.Time) && now.Sub(running.StartedAt.Time) < probedAfter {
+			return true
+		}
+	}
+	return false
+}
+
 // failure returns what keeps the pod from becoming ready, empty if nothing is known.
 func (m *member) failure() string {
 	if failure := m.failureToServe(); failure != "" {

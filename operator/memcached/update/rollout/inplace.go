@@ -114,6 +114,8 @@ func (p *planner) afterPatch(m *member, d *difference) (Step, error) {
 	switch {
 	case !m.ready():
 		return p.notReady(m), nil
+	case m.readyFromBefore(p.Now):
+		return p.waitFor(m, "the kubelet has not probed "+m.name()+" since the restart yet"), nil
 	case !m.hasCacheMemory():
 		return p.awaitCacheMemory(m), nil
 	case m.update.Items > agentItems:

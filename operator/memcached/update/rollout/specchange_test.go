@@ -131,6 +131,29 @@ func TestAPodIsUpToDateWhenItIsReady(t *testing.T) {
 	c.expectDone()
 }
 
+// A restart may be so fast that the kubelet reports the new container together with a pod that is ready as before. What its probes
+// say of the new container comes later.
+func TestAPodThatIsReadyFromBeforeItsRestartIsWaitedFor(t *testing.T) {
+	c := newCluster(t, 2, withWarmRestart())
+	c.want(upgraded)
+	c.run(10)
+	pod := c.pod(1)
+	for revision := range c.revisions {
+		if revision != c.set.Status.UpdateRevision {
+			pod.Labels["controller-revision-hash"] = revision // As if the last patch had not been made.
+		}
+	}
+	pod.Annotations[rollout.UpdateAnnotation] = fmt.Sprintf(
+		`{"revision":%q,"since":"2026-05-04T08:00:00Z","patched":true,"items":100,"restarts":{"memcached":"the one before"}}`, c.set.Status.UpdateRevision)
+	started := statusOf(pod, "memcached").State.Running.StartedAt.Time
+	setReady(pod, false, started.Add(-time.Hour))
+	setReady(pod, true, started.Add(-time.Hour))
+	c.now = started.Add(time.Second)
+	expect(t, c.next(), rollout.Wait, 1, "the kubelet has not probed cache-1 since the restart yet")
+	c.now = started.Add(5 * time.Second)
+	expect(t, c.next(), rollout.Patch, 1, "found its items again")
+}
+
 // An agent that has not noticed the restart yet reports on the earlier memcached.
 func TestAnOutdatedAgentIsWaitedFor(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
