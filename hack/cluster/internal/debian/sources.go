@@ -33,7 +33,7 @@ func machineMirror(ctx context.Context, codename string, options ...string) (str
 		return "", fmt.Errorf("read the machine's apt sources: %w", err)
 	}
 	for line := range strings.Lines(output) {
-		// For example 'http://deb.debian.org/debian/dists/bookworm/main/binary-amd64/Packages.xz' and a file's name.
+		// A line is the quoted URI of an index, MIRROR/dists/SUITE/main/binary-ARCHITECTURE/Packages.xz, and a file's name.
 		mirror, _, found := strings.Cut(strings.TrimPrefix(line, "'"), "/dists/"+codename+"/main/binary-")
 		if found {
 			return mirror, nil
