@@ -73,11 +73,15 @@ func TestAForeignServiceStopsNoOtherObject(t *testing.T) {
 	foreign := s.service()
 	foreign.Spec.Ports = []corev1.ServicePort{{Port: 80}}
 	s.Create(foreign)
-	s.create("cache", 1, func(spec *v1alpha1.MemcachedSpec) { spec.NetworkPolicy = &v1alpha1.MemcachedNetworkPolicy{} })
+	s.create("cache", 1, func(spec *v1alpha1.MemcachedSpec) {
+		spec.NetworkPolicy, spec.Service = &v1alpha1.MemcachedNetworkPolicy{}, &v1alpha1.MemcachedService{}
+	})
 	if message := s.awaitReason(v1alpha1.ReasonNameConflict); !strings.HasPrefix(message, "Service cache-nodes already exists") {
 		t.Errorf("the message is %q", message)
 	}
-	for _, object := range []client.Object{testenv.Named[networkingv1.NetworkPolicy](s.Env, "cache"), s.deployment("cache")} {
+	for _, object := range []client.Object{
+		testenv.Named[networkingv1.NetworkPolicy](s.Env, "cache"), s.deployment("cache"), testenv.Named[corev1.Service](s.Env, "cache"),
+	} {
 		if err := s.Read(t.Context(), object); err != nil {
 			t.Error(err)
 		}
