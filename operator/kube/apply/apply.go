@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -59,20 +60,30 @@ type Result struct {
 
 	// Confirmed are the objects that are as the plan says.
 	Confirmed sets.Set[owned.Reference]
+
+	// Held are the writes that wait for approval, because the API server would change more than they ask for.
+	Held []owned.Held
 }
 
 // Applier writes owned objects.
 type Applier struct {
 	cached    client.Reader // Contains only objects with the operator's managed-by label.
 	live      client.Reader
-	writer    client.Writer
+	writer    Writer
 	scheme    *runtime.Scheme
 	converter managedfields.TypeConverter // For kinds in the scheme.
 	deduced   managedfields.TypeConverter // For other kinds: lists are atomic.
+	rewritten sync.Map                    // The rewrites of objects that others change whenever they are written.
+}
+
+// Writer writes objects and subresources.
+type Writer interface {
+	client.Writer
+	client.SubResourceClientConstructor
 }
 
 // New returns an Applier that compares with objects from cached, and reads through live before it writes.
-func New(cached, live client.Reader, writer client.Writer, scheme *runtime.Scheme) *Applier {
+func New(cached, live client.Reader, writer Writer, scheme *runtime.Scheme) *Applier {
 	return &Applier{
 		cached: cached, live: live, writer: writer, scheme: scheme,
 		converter: applyconfigurations.NewTypeConverter(scheme), deduced: managedfields.NewDeducedTypeConverter(),
@@ -91,8 +102,9 @@ func (a *Applier) Apply(ctx context.Context, owner client.Object, plan owned.Pla
 		if slices.ContainsFunc(plan.Needs, func(n owned.Need) bool { return n.Object == reference && !result.Confirmed.Has(n.Needs) }) {
 			continue
 		}
-		err := a.present(ctx, owner, configuration, &result)
-		if err == nil {
+		err := a.present(ctx, owner, plan, configuration, &result)
+		held := slices.ContainsFunc(result.Held, func(h owned.Held) bool { return h.Object == reference })
+		if err == nil && !held {
 			result.Confirmed.Insert(reference)
 		}
 		errs = append(errs, err)
@@ -117,12 +129,15 @@ func hopeless(ctx context.Context, err error) bool {
 }
 
 // present makes one object match the configuration.
-func (a *Applier) present(ctx context.Context, owner client.Object, configuration owned.Configuration, result *Result) error {
-	wanted, err := encode(configuration)
+func (a *Applier) present(
+	ctx context.Context, owner client.Object, plan owned.Plan, configuration owned.Configuration, result *Result,
+) error {
+	reference := owned.ReferenceTo(configuration)
+	recorded := recordedIn(plan, reference)
+	wanted, err := encode(configuration, recorded != nil)
 	if err != nil {
 		return err
 	}
-	reference := owned.ReferenceTo(configuration)
 	found, err := a.find(ctx, owner, reference, wanted)
 	if a.kindIsGone(reference, err) {
 		return nil
@@ -132,11 +147,11 @@ func (a *Applier) present(ctx context.Context, owner client.Object, configuratio
 	}
 	change := &Change{Action: Created, Object: reference}
 	if found != nil {
-		if change, err = a.difference(reference, wanted, found); err != nil || change == nil {
+		if change, err = a.changeOf(reference, recorded, wanted, found); err != nil || change == nil {
 			return err
 		}
 	}
-	if err := a.confirm(ctx, owner); err != nil {
+	if found, change, err = a.prepare(ctx, owner, recorded, wanted, found, change, result); err != nil || change == nil {
 		return err
 	}
 	if err := a.write(ctx, wanted, found); err != nil {
@@ -155,10 +170,44 @@ func (a *Applier) present(ctx context.Context, owner client.Object, configuratio
 	return nil
 }
 
+// changeOf returns the change to write over found, nil if there is nothing to write.
+func (a *Applier) changeOf(
+	reference owned.Reference, recorded *owned.Recorded, wanted *unstructured.Unstructured, found client.Object,
+) (*Change, error) {
+	change, err := a.difference(reference, wanted, found)
+	if err != nil || change == nil || a.knowsRewrite(wanted, found) {
+		return nil, err
+	}
+	if recorded != nil {
+		change = worthWriting(change, *recorded, wanted, found)
+	}
+	return change, nil
+}
+
+// prepare makes sure that a change may be written. It returns the object to write over and the change that is left, nil if nothing is
+// left or the write has to wait.
+func (a *Applier) prepare(
+	ctx context.Context, owner client.Object, recorded *owned.Recorded,
+	wanted *unstructured.Unstructured, found client.Object, change *Change, result *Result,
+) (client.Object, *Change, error) {
+	if change.Action == Repaired && recorded == nil {
+		if rewritten, err := a.isRewritten(ctx, wanted, found); err != nil || rewritten {
+			return found, nil, explain(change.Object, err)
+		}
+	}
+	if err := a.confirm(ctx, owner); err != nil {
+		return found, nil, err
+	}
+	if found == nil || recorded == nil {
+		return found, change, nil
+	}
+	return a.prepareWorkload(ctx, *recorded, wanted, found, change, result)
+}
+
 // write sends the apply; wanted then contains the object that the API server returned. found is the object that the
 // decision is based on, nil if there was none.
-func (a *Applier) write(ctx context.Context, wanted *unstructured.Unstructured, found client.Object) error {
-	options := []client.ApplyOption{client.FieldOwner(owned.Manager)}
+func (a *Applier) write(ctx context.Context, wanted *unstructured.Unstructured, found client.Object, options ...client.ApplyOption) error {
+	options = append(options, client.FieldOwner(owned.Manager))
 	if found != nil {
 		// The object belongs to the owner, so conflicts are forced. The uid prevents that the apply creates a new
 		// object, and the resourceVersion that it overwrites a version that was not compared.

@@ -10,9 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +38,16 @@ func plan(owner *v1alpha1.Memcached) owned.Plan {
 	return plan.Plan // The spec of a test is valid.
 }
 
+// workloadIn returns the Deployment in a plan.
+func workloadIn(plan owned.Plan) *appsv1ac.DeploymentApplyConfiguration {
+	for _, configuration := range plan.Present {
+		if deployment, ok := configuration.(*appsv1ac.DeploymentApplyConfiguration); ok {
+			return deployment
+		}
+	}
+	return nil
+}
+
 // live returns an Applier without a cache.
 func live() *apply.Applier {
 	return apply.New(cluster.Client, cluster.Client, cluster.Client, cluster.Scheme)
@@ -53,10 +65,11 @@ type frozen struct {
 }
 
 func (f frozen) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	if f.object == nil {
+	deployment, ok := into.(*appsv1.Deployment)
+	if f.object == nil || !ok {
 		return apierrors.NewNotFound(appsv1.Resource("deployments"), key.Name)
 	}
-	f.object.DeepCopyInto(into.(*appsv1.Deployment))
+	f.object.DeepCopyInto(deployment)
 	return nil
 }
 
@@ -191,7 +204,7 @@ func TestAForeignObjectCreatedAfterTheReadIsNotOverwritten(t *testing.T) {
 	owner := newOwner(t)
 	foreign := testkit.MakeMemcached("cache").Namespace(owner.Namespace).Size(1).Obj()
 	object := &appsv1.Deployment{}
-	mustDecode(t, plan(foreign).Present[0], object)
+	mustDecode(t, workloadIn(plan(foreign)), object)
 	object.OwnerReferences = nil
 	object.Spec.Template.Spec.Containers[0].Image = "foreign"
 	if err := cluster.Client.Create(t.Context(), object); err != nil {
@@ -210,24 +223,32 @@ func TestAForeignObjectCreatedAfterTheReadIsNotOverwritten(t *testing.T) {
 func TestAFieldThatIsNoLongerWantedIsRemoved(t *testing.T) {
 	owner := newOwner(t)
 	with, without := plan(owner), plan(owner)
-	with.Present[0].(*appsv1ac.DeploymentApplyConfiguration).WithLabels(map[string]string{"example.com/extra": "yes"})
+	service := with.Present[slices.IndexFunc(with.Present, func(c owned.Configuration) bool { return *c.GetKind() == "Service" })]
+	service.(*corev1ac.ServiceApplyConfiguration).WithLabels(map[string]string{"example.com/extra": "yes"})
+	labels := func() map[string]string {
+		found := &corev1.Service{}
+		if err := cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: owner.Namespace, Name: *service.GetName()}, found); err != nil {
+			t.Fatal(err)
+		}
+		return found.Labels
+	}
 	mustApply(t, live(), owner, with)
-	if deployment(t, owner).Labels["example.com/extra"] != "yes" {
+	if labels()["example.com/extra"] != "yes" {
 		t.Fatal("the label was not set")
 	}
 	changes := mustApply(t, live(), owner, without)
 	if len(changes) != 1 || changes[0].Action != apply.Updated {
 		t.Errorf("removing a field did %+v", changes)
 	}
-	if labels := deployment(t, owner).Labels; labels["example.com/extra"] != "" {
-		t.Errorf("the label is still there: %v", labels)
+	if labels()["example.com/extra"] != "" {
+		t.Errorf("the label is still there: %v", labels())
 	}
 }
 
 func TestARejectedObjectIsReportedAndRetried(t *testing.T) {
 	owner := newOwner(t)
 	wrong := plan(owner)
-	wrong.Present[0].(*appsv1ac.DeploymentApplyConfiguration).Spec.Selector.WithMatchLabels(map[string]string{"not": "there"})
+	workloadIn(wrong).Spec.Selector.WithMatchLabels(map[string]string{"not": "there"})
 	_, err := live().Apply(t.Context(), owner, wrong)
 	if class, reason := reconcileerror.Describe(err); class != reconcileerror.Delayed || reason != v1alpha1.ReasonRejected {
 		t.Errorf("the error is %s %s: %v", class, reason, err)
@@ -272,13 +293,12 @@ func TestRepairedChangesNameTheirFields(t *testing.T) {
 	if err := cluster.Client.Update(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	want := []apply.Change{{
-		Action: apply.Repaired,
-		Object: owned.Reference{
-			GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespace: owner.Namespace, Name: "cache",
-		},
-		Fields: []string{"spec.replicas", `spec.template.spec.containers[name="memcached"].args`},
-	}}
+	owner.Status.ObservedGeneration = owner.Generation
+	object := owned.Reference{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespace: owner.Namespace, Name: "cache"}
+	want := []apply.Change{
+		{Action: apply.Repaired, Object: object, Fields: []string{"spec.replicas"}},
+		{Action: apply.Repaired, Object: object, Fields: []string{`spec.template.spec.containers[name="memcached"].args`}},
+	}
 	if difference := cmp.Diff(want, mustApply(t, live(), owner, plan(owner))); difference != "" {
 		t.Errorf("changes (-want +got):\n%s", difference)
 	}

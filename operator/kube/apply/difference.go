@@ -23,8 +23,9 @@ const HashAnnotation = "cache.example.com/applied-hash"
 // hashPath is the field path of HashAnnotation.
 const hashPath = "metadata.annotations." + HashAnnotation
 
-// encode returns the configuration as it is sent to the API server, with its hash in an annotation.
-func encode(configuration owned.Configuration) (*unstructured.Unstructured, error) {
+// encode returns the configuration as it is sent to the API server, with its hash in an annotation. The hash of a recorded workload
+// does not depend on the number of pods, which is changed through the subresource scale.
+func encode(configuration owned.Configuration, recorded bool) (*unstructured.Unstructured, error) {
 	raw, err := json.Marshal(configuration)
 	if err != nil {
 		return nil, fmt.Errorf("encode an apply configuration: %w", err)
@@ -33,6 +34,13 @@ func encode(configuration owned.Configuration) (*unstructured.Unstructured, erro
 	// Unlike encoding/json, utiljson decodes integers as int64.
 	if err := utiljson.Unmarshal(raw, &wanted.Object); err != nil {
 		return nil, fmt.Errorf("encode an apply configuration: %w", err)
+	}
+	if recorded {
+		unsized := wanted.DeepCopy()
+		unstructured.RemoveNestedField(unsized.Object, "spec", "replicas")
+		if raw, err = json.Marshal(unsized.Object); err != nil {
+			return nil, fmt.Errorf("encode an apply configuration: %w", err)
+		}
 	}
 	sum := sha256.Sum256(raw)
 	annotations := wanted.GetAnnotations()

@@ -11,4 +11,9 @@
 // Immediately before each write, the owner is read from the API server. If it differs from what the caller has seen,
 // nothing is written: an operator with an outdated copy of the owner must never scale down a running cache. The
 // resourceVersion protects the owned object in the same way.
+//
+// Admission policies and webhooks may change more than a write asks for. So a write that only repairs is dry-run first: it is left out
+// if it would change nothing, because something rewrites the object each time. Workloads whose template is recorded (owned.Recorded)
+// are scaled through their subresource, and a Deployment is not written if its pods would be replaced for something that nobody has
+// asked for: that write waits for approval (Result.Held).
 package apply

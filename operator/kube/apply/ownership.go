@@ -82,8 +82,11 @@ func isEarlier(controller *metav1.OwnerReference, owner client.Object, ownerKind
 		controller.Name == owner.GetName() && controller.UID != owner.GetUID()
 }
 
-// explain marks the error of a write with its class and reason.
+// explain marks the error of a write with its class and reason. It returns nil for nil.
 func explain(reference owned.Reference, err error) error {
+	if err == nil {
+		return nil
+	}
 	wrapped := fmt.Errorf("apply %s %s: %w", reference.Kind, reference.Name, err)
 	switch {
 	case apierrors.IsConflict(err):

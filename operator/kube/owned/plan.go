@@ -52,4 +52,40 @@ type Plan struct {
 
 	// Absent are the objects that must not exist. Objects of other owners are never deleted.
 	Absent []Reference
+
+	// Recorded are the Deployments and StatefulSets of Present whose pod templates are recorded.
+	Recorded []Recorded
 }
+
+// Recorded is a Deployment or StatefulSet whose pod template is recorded. A write that is not about the template must not change
+// the template, and bookkeeping alone is no reason to write.
+type Recorded struct {
+	Object Reference
+
+	// Changed is true if the plan gives the workload another pod template than the operator last decided on.
+	Changed bool
+
+	// SpecApplied is true if the spec of the owner has been applied before: then only somebody else can have changed the size.
+	SpecApplied bool
+
+	// Release is the ID of a write that the user has approved although the API server would change more than the operator
+	// asks for. Automatic approves all of them.
+	Release   string
+	Automatic bool
+}
+
+// Held is a write that waits for approval: an admission policy would change the pod template of a Deployment although the operator
+// does not, and Kubernetes would replace the pods.
+type Held struct {
+	Object Reference
+
+	// ID identifies what would be written. It changes with what the policy would add.
+	ID string
+
+	// Fields are the sorted paths that the policy would change.
+	Fields []string
+}
+
+// RecordAnnotation names the record of the pod template that a Deployment or StatefulSet was given. It is missing on workloads of
+// releases before 0.4.0 until their template changes.
+const RecordAnnotation = "cache.example.com/record"

@@ -20,6 +20,9 @@ package controller
 //   - pods patch, pods/resize patch: running pods of a StatefulSet are changed in place. pods/eviction create: they are
 //     replaced as disruption budgets allow. pods delete: pods that do not serve, or are degraded, are replaced whatever
 //     budgets say. controllerrevisions list and watch: the template that a pod was made from.
+//   - controllerrevisions get, create, patch and delete: the records of what a workload was given.
+//   - deployments/scale and statefulsets/scale update: the number of pods. Admission policies for workloads do not see it, so
+//     they cannot change the pod template along with it.
 //   - events list: why pods of a StatefulSet cannot be created, which no status says; read while some are missing.
 //   - events create and patch: patch counts repetitions of an event. Leader election emits events, too.
 //
@@ -27,7 +30,8 @@ package controller
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=patch
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=deployments/scale;statefulsets/scale,verbs=update
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete

@@ -28,7 +28,7 @@ func TestDriftIsPutBackAndAnnounced(t *testing.T) {
 		"our label":           {edit: `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`, mentions: "managed-by"},
 		"another label":       {edit: `{"metadata":{"labels":{"app.kubernetes.io/instance":"other"}}}`, mentions: "instance"},
 		"the owner reference": {edit: `{"metadata":{"ownerReferences":null}}`, mentions: "ownerReferences"},
-		"our annotation":      {edit: `{"metadata":{"annotations":null}}`, mentions: "applied-template"},
+		"our annotation":      {edit: `{"metadata":{"annotations":null}}`, mentions: "cache.example.com/record"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSuite(t)

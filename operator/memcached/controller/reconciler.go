@@ -19,6 +19,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/executor"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/status"
+	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
 // Reconciler brings the cluster to what each Memcached asks for.
@@ -61,8 +62,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	id := desired.Identity(memcached)
 	plan, planErr := desired.MakePlan(in)
 	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
+	plan.Pending = pending.WithHeld(plan.Pending, applied.Held)
 	observed, observeErr := r.children(ctx, in, plan, applied)
-	seen, step, rollErr := r.roll(ctx, in, observed, applied.Confirmed, reconcileerror.IsStale(applyErr))
+	seen, step, rollErr := r.roll(ctx, in, plan.Records, observed, applied.Confirmed, reconcileerror.IsStale(applyErr))
 	err = reconcileerror.Join(applyErr, observeErr, rollErr, planErr)
 
 	next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{

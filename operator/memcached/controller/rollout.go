@@ -45,7 +45,7 @@ func (r *Reconciler) children(
 // outdated objects, or unless the StatefulSet is confirmed to have the template that the operator wants: another one may be
 // somebody else's.
 func (r *Reconciler) roll(
-	ctx context.Context, in inputs.Inputs, observed workload.Observed, confirmed sets.Set[owned.Reference], outdated bool,
+	ctx context.Context, in inputs.Inputs, records []inputs.Record, observed workload.Observed, confirmed sets.Set[owned.Reference], outdated bool,
 ) (status.Runtime, rollout.Step, error) {
 	if outdated {
 		return status.Runtime{}, rollout.Step{Kind: rollout.None}, nil
@@ -62,7 +62,8 @@ func (r *Reconciler) roll(
 		return seen, rollout.Step{}, err
 	}
 	situation := rollout.Input{
-		StatefulSet: set, Revisions: revisions, States: seen.States, Now: in.Now,
+		StatefulSet: set, Revisions: revisions, Records: records, States: seen.States, Now: in.Now,
+		Approved: ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Policy == v1alpha1.UpdateAutomatic,
 		Pods:     slices.DeleteFunc(slices.Clone(observed.Pods), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, set) }),
 		Version:  in.Images.VersionOf,
 		Features: in.Features,

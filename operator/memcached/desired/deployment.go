@@ -8,25 +8,20 @@ import (
 
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
-	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
 // deployment returns the Deployment of a cache, whose pods have no names of their own.
-func deployment(in inputs.Inputs, given pending.Given) (owned.Configuration, error) {
+func deployment(in inputs.Inputs, record inputs.Record) owned.Configuration {
 	memcached, id := in.Memcached, Identity(in.Memcached)
-	annotations, err := record(given)
-	if err != nil {
-		return nil, err
-	}
 	return appsv1ac.Deployment(memcached.Name, memcached.Namespace).
 		WithLabels(id.Labels()).
-		WithAnnotations(annotations).
+		WithAnnotations(recordName(record)).
 		WithOwnerReferences(owner(memcached)).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(memcached.Spec.Size).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(id.Selector())).
 			WithStrategy(strategy()).
-			WithTemplate(given.Template)), nil
+			WithTemplate(record.Template))
 }
 
 // strategy replaces one pod at a time and never has fewer than wanted: a new pod starts empty, so the other pods have to

@@ -21,6 +21,9 @@ import (
 type Plan struct {
 	owned.Plan
 
+	// Records are those of the workload after this plan, the newest first.
+	Records []inputs.Record
+
 	// Pending is the change that waits for approval, nil without one.
 	Pending *v1alpha1.MemcachedPending
 
@@ -35,10 +38,11 @@ type Plan struct {
 // cache as it is.
 func MakePlan(in inputs.Inputs) (Plan, error) {
 	workload, err := planWorkload(in)
-	plan := Plan{Plan: workload.Plan, Pending: workload.Pending, Recheck: recheck(in.Memcached.Spec)}
+	plan := workload
+	plan.Recheck = recheck(in.Memcached.Spec)
 	headless, secret := headlessService(in), binding(in)
 	plan.Present = append(plan.Present, headless, secret)
-	plan.Needs = []owned.Need{{Object: owned.ReferenceTo(secret), Needs: owned.ReferenceTo(headless)}}
+	plan.Needs = append(plan.Needs, owned.Need{Object: owned.ReferenceTo(secret), Needs: owned.ReferenceTo(headless)})
 	for _, optional := range []struct {
 		wanted bool
 		make   func() owned.Configuration

@@ -13,15 +13,15 @@ import (
 // statefulSet returns the StatefulSet of a cache, whose pods have stable names. Kubernetes creates and removes pods, all at a
 // time because they do not depend on each other. It leaves running pods alone when the template changes, because it does not
 // know what can be changed in place without losing items: package rollout does.
-func statefulSet(in inputs.Inputs, given pending.Given) (owned.Configuration, error) {
-	memcached, id := in.Memcached, Identity(in.Memcached)
-	annotations, err := record(given)
-	if err != nil {
-		return nil, err
+func statefulSet(in inputs.Inputs, record inputs.Record) owned.Configuration {
+	memcached, id, template := in.Memcached, Identity(in.Memcached), record.Template
+	if name := recordName(record); name != nil {
+		// The revision that the StatefulSet controller makes of the template names the record as well.
+		template = owned.Convert[pending.Template](template).WithAnnotations(name)
 	}
 	return appsv1ac.StatefulSet(memcached.Name, memcached.Namespace).
 		WithLabels(id.Labels()).
-		WithAnnotations(annotations).
+		WithAnnotations(recordName(record)).
 		WithOwnerReferences(owner(memcached)).
 		WithSpec(appsv1ac.StatefulSetSpec().
 			WithReplicas(memcached.Spec.Size).
@@ -29,5 +29,5 @@ func statefulSet(in inputs.Inputs, given pending.Given) (owned.Configuration, er
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(id.Selector())).
 			WithPodManagementPolicy(appsv1.ParallelPodManagement).
 			WithUpdateStrategy(appsv1ac.StatefulSetUpdateStrategy().WithType(appsv1.OnDeleteStatefulSetStrategyType)).
-			WithTemplate(given.Template)), nil
+			WithTemplate(template))
 }

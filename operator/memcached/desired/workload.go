@@ -2,6 +2,7 @@ package desired
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -15,7 +16,7 @@ import (
 type workload struct {
 	kind  schema.GroupVersionKind
 	given *inputs.Workload
-	make  func(inputs.Inputs, pending.Given) (owned.Configuration, error)
+	make  func(inputs.Inputs, inputs.Record) owned.Configuration
 }
 
 // workloads returns the workload that the spec asks for, and the other one.
@@ -45,11 +46,16 @@ func planWorkload(in inputs.Inputs) (Plan, error) {
 	}
 	plan.Pending = decision.Pending
 	if decision.Given.Template != nil {
-		configuration, makeErr := wanted.make(in, decision.Given)
-		if makeErr != nil {
-			return plan, makeErr
+		if recordErr := plan.addWorkload(in, wanted, decision); recordErr != nil {
+			return plan, recordErr
 		}
-		plan.Present = append(plan.Present, configuration)
+	}
+	if other.given == nil || err == nil && wanted.given != nil && wanted.given.Complete {
+		for _, record := range in.Records {
+			if record.Workload == other.kind.Kind {
+				plan.Absent = append(plan.Absent, recordReference(in, record))
+			}
+		}
 	}
 	switch {
 	case other.given == nil || err == nil && wanted.given != nil && wanted.given.Complete:
@@ -58,6 +64,41 @@ func planWorkload(in inputs.Inputs) (Plan, error) {
 		plan.Kept = append(plan.Kept, named(in, other.kind))
 	}
 	return plan, err
+}
+
+// addWorkload adds a workload with the template of a decision, and its records before it.
+func (p *Plan) addWorkload(in inputs.Inputs, wanted workload, decision pending.Decision) error {
+	records, err := planRecords(in, wanted.kind.Kind, wanted.given, decision)
+	if err != nil {
+		p.Kept = append(p.Kept, named(in, wanted.kind))
+		return err
+	}
+	reference := named(in, wanted.kind)
+	for _, toWrite := range records.write {
+		configuration, err := record(in, toWrite)
+		if err != nil {
+			return err
+		}
+		p.Present = append(p.Present, configuration)
+		p.Needs = append(p.Needs, owned.Need{Object: reference, Needs: owned.ReferenceTo(configuration)})
+	}
+	for _, old := range records.remove {
+		p.Absent = append(p.Absent, recordReference(in, old))
+	}
+	p.Records = records.all
+	p.Present = append(p.Present, wanted.make(in, records.newest))
+	p.Recorded = append(p.Recorded, owned.Recorded{
+		Object: reference, SpecApplied: in.Memcached.Status.ObservedGeneration == in.Memcached.Generation,
+		Changed: wanted.given != nil && (wanted.given.Record == nil && !records.newest.TakenOver ||
+			wanted.given.Record != nil && wanted.given.Record.Name != records.newest.Name),
+		Release:   ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Release,
+		Automatic: ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Policy == v1alpha1.UpdateAutomatic,
+	})
+	return nil
+}
+
+func recordReference(in inputs.Inputs, record inputs.Record) owned.Reference {
+	return owned.Reference{GroupVersionKind: recordKind, Namespace: in.Memcached.Namespace, Name: record.Name}
 }
 
 // decide chooses the template of the pods.

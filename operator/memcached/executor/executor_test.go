@@ -147,7 +147,7 @@ func (f *fixture) input() rollout.Input {
 	f.must(cluster.Client.List(f.Context(), pods, client.InNamespace(f.set.Namespace)))
 	f.must(cluster.Client.List(f.Context(), revisions, client.InNamespace(f.set.Namespace)))
 	return rollout.Input{
-		StatefulSet: f.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items,
+		StatefulSet: f.set.DeepCopy(), Pods: pods.Items, Revisions: revisions.Items, Approved: true,
 		Features: inputs.Features{Resize: true, Shrink: true}, Version: func(string) string { return "" }, Now: time.Now().Add(f.elapsed),
 		States: map[string]*agentapi.State{"cache-0": f.state, "cache-1": f.state},
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -24,6 +25,9 @@ type Inputs struct {
 	// Deployment and StatefulSet run the pods of the cache; nil if there is none. Both exist while the cache moves from one
 	// to the other.
 	Deployment, StatefulSet *Workload
+
+	// Records are the records of the cache, the newest first.
+	Records []Record
 
 	// Certificate and Users are the Secrets that the spec names; nil if they do not exist.
 	Certificate, Users *corev1.Secret
@@ -46,15 +50,25 @@ type Features struct {
 
 // Workload is what the operator last gave a Deployment or StatefulSet.
 type Workload struct {
-	// Template is the pod template as it was applied.
+	// Template is the pod template as it was rendered.
 	Template *corev1ac.PodTemplateSpecApplyConfiguration
 
 	// Spec is the part of the cache's spec that the template was made for.
 	Spec v1alpha1.MemcachedSpec
 
+	// Record is the newest record, nil if an earlier release gave the template and there is none yet.
+	Record *Record
+
 	// Unrecorded is true when the object has no record of what it was given. Template is then what the API server says was
 	// applied, and Spec is not known.
 	Unrecorded bool
+
+	// Revision is the revision of a StatefulSet that has its template; empty while the StatefulSet controller has not seen the
+	// template.
+	Revision string
+
+	// InUse are the names of the records that revisions of a StatefulSet refer to.
+	InUse sets.Set[string]
 
 	// Complete is true when the workload has as many pods as the spec wants, all ready and of its template.
 	Complete bool
@@ -82,22 +96,18 @@ func (i Images) VersionOf(image string) string {
 	return ""
 }
 
-// The annotations on a Deployment or StatefulSet that record what the operator last gave it. A later version of the operator
-// may render another template from the same spec: the record says which template the pods have, and what the user has changed
-// since.
+// The annotations on a Deployment or StatefulSet in which v0.3.0 recorded what it gave the workload. They are read until there is a
+// record, and never again: whoever may edit a workload can write them.
 const (
-	// TemplateAnnotation holds the pod template, in JSON.
-	TemplateAnnotation = "cache.example.com/applied-template"
-
-	// SpecAnnotation holds the part of the spec that the template was made for, in JSON.
-	SpecAnnotation = "cache.example.com/applied-spec"
+	releasedTemplateAnnotation = "cache.example.com/applied-template"
+	releasedSpecAnnotation     = "cache.example.com/applied-spec"
 )
 
-// Recorded reads the annotations of a workload. It returns nil when there are none, or when they cannot be read.
-func Recorded(annotations map[string]string) *Workload {
+// releasedRecord reads the annotations of a workload of v0.3.0. It returns nil when there are none, or when they cannot be read.
+func releasedRecord(annotations map[string]string) *Workload {
 	workload := &Workload{Template: &corev1ac.PodTemplateSpecApplyConfiguration{}}
-	if json.Unmarshal([]byte(annotations[TemplateAnnotation]), workload.Template) != nil || workload.Template.Spec == nil ||
-		json.Unmarshal([]byte(annotations[SpecAnnotation]), &workload.Spec) != nil {
+	if json.Unmarshal([]byte(annotations[releasedTemplateAnnotation]), workload.Template) != nil || workload.Template.Spec == nil ||
+		json.Unmarshal([]byte(annotations[releasedSpecAnnotation]), &workload.Spec) != nil {
 		return nil
 	}
 	return workload

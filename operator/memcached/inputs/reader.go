@@ -10,8 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -43,11 +41,10 @@ func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now me
 	if in.Features, err = m.Features(); err != nil {
 		return in, err
 	}
-	stable := StablePods(memcached.Spec)
-	if in.Deployment, err = m.deployment(ctx, memcached, !stable); err != nil {
+	if in.Records, err = records(ctx, m.Cached, memcached); err != nil {
 		return in, err
 	}
-	if in.StatefulSet, err = m.statefulSet(ctx, memcached, stable); err != nil {
+	if err := m.readWorkloads(ctx, &in); err != nil {
 		return in, err
 	}
 	if tls := memcached.Spec.TLS; tls != nil {
@@ -59,54 +56,6 @@ func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now me
 		in.Users, err = m.secret(ctx, memcached.Namespace, auth.SecretName)
 	}
 	return in, err
-}
-
-func (m *Reader) deployment(ctx context.Context, owner *v1alpha1.Memcached, wanted bool) (*Workload, error) {
-	found := &appsv1.Deployment{}
-	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
-		return nil, err
-	}
-	recorded := Recorded(found.Annotations)
-	if recorded == nil {
-		if err := m.Live.Get(ctx, client.ObjectKeyFromObject(found), found); err != nil {
-			return nil, fmt.Errorf("read Deployment %s/%s: %w", found.Namespace, found.Name, err)
-		}
-		if recorded = Recorded(found.Annotations); recorded == nil {
-			recorded = &Workload{Template: templateOf(found), Unrecorded: true}
-		}
-	}
-	recorded.Complete = complete(workload.OfDeployment(found), owner)
-	return recorded, nil
-}
-
-func complete(account *workload.Status, owner *v1alpha1.Memcached) bool {
-	return account.Complete() && account.Wanted == owner.Spec.Size
-}
-
-// templateOf returns the pod template as it was applied by a version of the operator that kept no record of it. If the API
-// server does not know any more who set which field, all fields count.
-func templateOf(deployment *appsv1.Deployment) *corev1ac.PodTemplateSpecApplyConfiguration {
-	applied, err := appsv1ac.ExtractDeployment(deployment, owned.Manager)
-	if err == nil && applied.Spec != nil && applied.Spec.Template != nil && applied.Spec.Template.Spec != nil {
-		return applied.Spec.Template
-	}
-	return owned.Convert[corev1ac.PodTemplateSpecApplyConfiguration](deployment.Spec.Template)
-}
-
-func (m *Reader) statefulSet(ctx context.Context, owner *v1alpha1.Memcached, wanted bool) (*Workload, error) {
-	found := &appsv1.StatefulSet{}
-	if ours, err := m.find(ctx, owner, found, wanted); err != nil || !ours {
-		return nil, err
-	}
-	recorded := Recorded(found.Annotations)
-	if recorded == nil { // Somebody took the record away.
-		recorded = &Workload{
-			Template: owned.Convert[corev1ac.PodTemplateSpecApplyConfiguration](found.Spec.Template),
-			Spec:     owner.Spec,
-		}
-	}
-	recorded.Complete = complete(workload.OfStatefulSet(found), owner)
-	return recorded, nil
 }
 
 // find reads the object of a cache's name, and tells whether it is the cache's, or was and has lost its owner, which only the

@@ -46,9 +46,11 @@ func (t *Traffic) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Writes returns all requests that may change something, events left out: they are not part of any object's state.
+// Writes returns all requests that may change something: no dry runs, and no events, which are not part of any object's state.
 func (t *Traffic) Writes() []Request {
-	return t.filter(func(r Request) bool { return r.Method != http.MethodGet && !strings.Contains(r.Path, "/events") })
+	return t.filter(func(r Request) bool {
+		return r.Method != http.MethodGet && !r.Query.Has("dryRun") && !strings.Contains(r.Path, "/events")
+	})
 }
 
 // LiveReads returns all requests that read something now: neither watches nor discovery.

@@ -56,6 +56,9 @@ func (e *Env) AssertWatchesOnlyOurs() {
 		"memcacheds": "", "applications": "", "deployments": ours, "statefulsets": ours, "services": ours, "secrets": ours, "pods": ours,
 		"networkpolicies": ours, "poddisruptionbudgets": ours, "ingresses": ours,
 	}
+	if _, found := watched["controllerrevisions"]; found { // From the first Memcached on.
+		want["controllerrevisions"] = ours
+	}
 	if difference := cmp.Diff(want, watched); difference != "" {
 		e.Errorf("watched kinds and their selectors (-want +got):\n%s", difference)
 	}

@@ -63,6 +63,7 @@ var caches = []struct {
 var classes = map[string][4]diff.Class{
 	"Workload":                  {cold, cold, cold, cold},
 	"Image":                     {cold, cold, cold, warm},
+	"Partial":                   {none, none, none, none},
 	"Version":                   {none, live, live, live},
 	"Command":                   {cold, cold, cold, cold},
 	"Arguments.CacheMemory":     {cold, live, live, cold},

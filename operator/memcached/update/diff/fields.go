@@ -96,7 +96,7 @@ func rest(c comparison) []Change {
 	for path := range paths {
 		from, had := c.given.Rest[path]
 		to, has := c.wanted.Rest[path]
-		if had == has && from == to {
+		if had == has && from == to || c.given.Partial && !has {
 			continue
 		}
 		class, reason := replaced("This part")(c)

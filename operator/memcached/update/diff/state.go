@@ -43,6 +43,9 @@ type State struct {
 	Labels map[string]string
 	// Annotations of the pods.
 	Annotations map[string]string
+	// Partial is true if others may have added to this state, and it is unknown what: it is compared only in what the other state
+	// has.
+	Partial bool
 	// Rest is everything else in the pod template, by path: for example
 	// "spec.containers[memcached].livenessProbe.periodSeconds".
 	Rest map[string]string

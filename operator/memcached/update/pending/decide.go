@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
@@ -13,6 +16,9 @@ import (
 type Decision struct {
 	// Given is what to give the workload.
 	Given Given
+
+	// Cause says who wants the template of Given, if it is not the one that the workload has.
+	Cause inputs.Cause
 
 	// Pending is the change that waits for approval, nil if there is none.
 	Pending *v1alpha1.MemcachedPending
@@ -25,14 +31,17 @@ func Decide(i Input) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	all := Decision{Given: Given{Template: wanted, Spec: i.Spec}}
+	all := Decision{Given: Given{Template: wanted, Spec: i.Spec}, Cause: inputs.ByUser}
 	if i.Given == nil {
 		return all, nil
+	}
+	if same(i.Given.Spec, i.Spec) && !i.approved(wanted) {
+		all.Cause = inputs.ByOperator
 	}
 	switch _, class := i.compare(i.Given.Template, wanted); class {
 	case diff.None:
 		// The templates may differ in their bytes, and a Deployment replaces its pods for that. So the given one stays.
-		return Decision{Given: Given{Template: i.Given.Template, Spec: i.Spec}}, nil
+		return Decision{Given: Given{Template: i.Given.Template, Spec: i.Spec}, Cause: all.Cause}, nil
 	case diff.Live, diff.Warm:
 		return all, nil
 	}
@@ -41,7 +50,7 @@ func Decide(i Input) (Decision, error) {
 	}
 	kept := i.withoutLoss(wanted)
 	changes, class := i.compare(kept.Template, wanted)
-	return Decision{Given: kept, Pending: pendingChange(idOf(wanted), changes, class)}, nil
+	return Decision{Given: kept, Cause: all.Cause, Pending: pendingChange(idOf(wanted), changes, class)}, nil
 }
 
 // classOfUserChanges returns what the changes that the user made since the given template do to the items.
@@ -97,6 +106,22 @@ func pendingChange(id string, changes []diff.Change, class diff.Class) *v1alpha1
 	for _, c := range changes {
 		pending.Changes = append(pending.Changes, v1alpha1.MemcachedChange{
 			Field: c.Field, Class: v1alpha1.ChangeClass(c.Class), Reason: c.Reason, From: c.From, To: c.To,
+		})
+	}
+	return pending
+}
+
+// WithHeld returns the pending change of a cache: the one that the operator decided on, or else the writes that wait because an
+// admission policy would change the pod template along with them. Approving the former makes the latter along with it.
+func WithHeld(pending *v1alpha1.MemcachedPending, held []owned.Held) *v1alpha1.MemcachedPending {
+	if pending != nil || len(held) == 0 {
+		return pending
+	}
+	pending = &v1alpha1.MemcachedPending{ID: held[0].ID, Class: v1alpha1.ChangeClass(diff.Cold)}
+	for _, field := range held[0].Fields {
+		pending.Changes = append(pending.Changes, v1alpha1.MemcachedChange{
+			Field: strings.TrimPrefix(field, "spec."), Class: v1alpha1.ChangeClass(diff.Cold),
+			Reason: "An admission policy of the cluster would change this along with any change of the Deployment, and Kubernetes would replace the pods.",
 		})
 	}
 	return pending

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -14,9 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
@@ -121,6 +125,8 @@ type cluster struct {
 	t                *testing.T
 	set              *appsv1.StatefulSet
 	revisions        map[string]*appsv1.ControllerRevision
+	records          []inputs.Record
+	policy           func(*corev1.PodTemplateSpec) // Changes templates when they are written.
 	pods             map[string]*corev1.Pod
 	simulated        map[string]*simulatedPod // By the name of the pod.
 	gate             *rollout.Gate
@@ -154,9 +160,33 @@ func newClusterWithWebhook(t *testing.T, size int32, s templateOptions, webhook 
 
 // want changes the template, and lets the StatefulSet controller act on it.
 func (c *cluster) want(s templateOptions) {
-	c.set.Spec.Template = s.template()
+	c.wantTemplate(s.template())
+}
+
+// wantTemplate writes a template together with its record.
+func (c *cluster) wantTemplate(template corev1.PodTemplateSpec) {
+	record := inputs.Record{Workload: inputs.StatefulSet, Template: owned.Convert[corev1ac.PodTemplateSpecApplyConfiguration](template)}
+	record.Name = hashOf(c.t, template)
+	c.records = slices.Insert(c.records, 0, record)
+	c.set.Spec.Template = *template.DeepCopy()
+	c.set.Spec.Template.Annotations[owned.RecordAnnotation] = record.Name
+	if c.policy != nil {
+		c.policy(&c.set.Spec.Template)
+	}
 	c.set.Generation++
 	c.seeTemplate()
+}
+
+// hashOf returns a name that depends on a template.
+func hashOf(t *testing.T, template corev1.PodTemplateSpec) string {
+	t.Helper()
+	raw, err := json.Marshal(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write(raw)
+	return fmt.Sprintf("%s-%x", name, hash.Sum32())
 }
 
 // seeTemplate does what the StatefulSet controller does about a new template: it creates its ControllerRevision.
@@ -165,9 +195,7 @@ func (c *cluster) seeTemplate() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	hash := fnv.New32a()
-	_, _ = hash.Write(raw)
-	revision := fmt.Sprintf("%s-%x", name, hash.Sum32())
+	revision := hashOf(c.t, c.set.Spec.Template)
 	c.revisions[revision] = &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: revision}, Data: runtime.RawExtension{Raw: raw}}
 	c.set.Status.UpdateRevision, c.set.Status.ObservedGeneration = revision, c.set.Generation
 }
@@ -176,6 +204,7 @@ func (c *cluster) seeTemplate() {
 func (c *cluster) input() rollout.Input {
 	s := rollout.Input{
 		StatefulSet: c.set.DeepCopy(), States: map[string]*agentapi.State{}, Version: version, Gate: c.gate, Now: c.now,
+		Records: c.records,
 	}
 	s.Features.Resize, s.Features.Shrink = c.resize, c.resize
 	for _, revision := range c.revisions {

@@ -13,10 +13,12 @@ import (
 
 // difference is the difference between a pod and the wanted template.
 type difference struct {
-	template      *corev1.PodTemplateSpec // The given rendering of the pod, see givenTemplate.
-	given, wanted diff.State              // The given and the wanted rendering, for package diff.
+	template      *corev1.PodTemplateSpec     // The given rendering of the pod, see givenTemplate.
+	given, wanted diff.State                  // The given and the wanted rendering, for package diff.
+	resize        corev1.ResourceRequirements // What to change on the pod.
 	changes       []diff.Change
 	class         diff.Class
+	unrecorded    bool // There is no record of what the pod was given.
 }
 
 // difference compares a pod with the wanted template. It fails if the ControllerRevision of the pod does not exist or cannot be
@@ -26,7 +28,7 @@ func (p *planner) difference(m *member) (*difference, error) {
 	if !found {
 		return nil, fmt.Errorf("its ControllerRevision %q does not exist", m.revision())
 	}
-	d := &difference{template: p.givenTemplate(m, template), wanted: p.wanted}
+	d := &difference{template: p.givenTemplate(m, template), wanted: p.wanted, resize: p.resizeOf(m), unrecorded: p.partial[m.revision()]}
 	given, err := diff.Read(diff.StatefulSet, d.template)
 	if err != nil {
 		return nil, err
@@ -35,13 +37,14 @@ func (p *planner) difference(m *member) (*difference, error) {
 	if given.Arguments.MemoryFile == "" {
 		given.Arguments.CacheMemory = p.cacheMemory(m, given.Arguments.CacheMemory)
 	}
+	given.Partial = d.unrecorded
 	d.given = given
 	d.changes, d.class = diff.Compare(given, p.wanted, p.Features)
 	return d, nil
 }
 
 // resizes reports whether the resources of the pod change.
-func (d *difference) resizes() bool { return d.given.Resources != d.wanted.Resources }
+func (d *difference) resizes() bool { return len(d.resize.Limits)+len(d.resize.Requests) > 0 }
 
 // changesCacheMemory reports whether the memory for items changes while memcached runs.
 func (d *difference) changesCacheMemory() bool {

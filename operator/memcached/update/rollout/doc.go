@@ -4,17 +4,21 @@
 //
 // # What differs
 //
-// A pod was given the template of the ControllerRevision that its label controller-revision-hash names. Its images, resources,
-// labels and annotations are those that it has now, because these can be changed on a running pod.
+// The template of the StatefulSet and its ControllerRevisions are live objects: admission policies and people add to them. So they
+// are not compared. Each names the record of what the operator rendered, and two records are compared: that of the revision which
+// the pod's label controller-revision-hash names, and that of the template. Images, labels, annotations and resources can be
+// changed on a running pod; while it is being updated, its update state says which revisions gave it what it has.
 //
-// Where the given revision and the wanted one say the same, there is no difference, whatever the pod has. An admission webhook
-// may have moved the image to a mirror or set a limit, and would do so again, or a person may have edited the pod. Such a value is
-// not patched or resized, and nothing restarts because of it. While a pod is being updated, its update state says which revisions
-// gave it what it has.
+// The difference between records says what to change and what that does to the items. The values come from the live template, as
+// for a new pod: an admission policy may have moved an image to a mirror. What the pod itself has does not matter where the records
+// say the same, and is not changed.
 //
-// Package diff classes the difference to the template of the StatefulSet. Live and warm differences are made in place, cold ones
-// by replacing the pod. This package does not question a cold difference: package pending lets it into the template only when the
-// user has asked for it.
+// A revision without a record was written by somebody else, or by a release before 0.4.0 that was itself in the middle of an update.
+// Its live template is compared in the fields that the operator wants, and its pods are not replaced unless the user approves all
+// changes: the user may delete the pod.
+//
+// Package diff classes the difference. Live and warm differences are made in place, cold ones by replacing the pod. This package does
+// not question a cold difference between records: package pending lets it into the template only when the user has asked for it.
 //
 // # Updating a pod in place
 //

@@ -12,55 +12,56 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
-// givenTemplate returns the given rendering of a pod: template, the one of its revision, with the present value of everything
-// that can be changed on a running pod. Where an earlier template gave the pod the wanted value, the result has the wanted value,
-// whatever the pod has: what an admission webhook or a person made of it is no difference. Labels and annotations that no revision
-// has belong to others and are left out.
+// givenTemplate returns the given rendering of a pod: template, the one of its revision, with the images, labels, annotations and
+// resources of the revision that last changed them on the running pod. An image that the pod already has is the wanted one.
 func (p *planner) givenTemplate(m *member, template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	given := p.templateOf(m.givenRevision())
 	if given == nil { // Unknown, so the result has the present values of the pod.
 		given = &corev1.PodTemplateSpec{ObjectMeta: m.pod.ObjectMeta, Spec: m.pod.Spec}
 	}
 	result := template.DeepCopy()
-	result.Labels = givenEntries(m.pod.Labels, given.Labels, p.template.Labels, p.labels)
-	result.Annotations = givenEntries(m.pod.Annotations, given.Annotations, p.template.Annotations, p.annotations)
-	setGivenImages(result.Spec.Containers, m.pod.Spec.Containers, given.Spec.Containers, p.template.Spec.Containers)
-	setGivenImages(result.Spec.InitContainers, m.pod.Spec.InitContainers, given.Spec.InitContainers, p.template.Spec.InitContainers)
+	result.Labels, result.Annotations = entries(given.Labels, p.labels), entries(given.Annotations, p.annotations)
+	p.setGivenImages(m, result.Spec.Containers, given.Spec.Containers)
+	p.setGivenImages(m, result.Spec.InitContainers, given.Spec.InitContainers)
 	p.setGivenResources(m, result)
 	return result
 }
 
-// givenEntries returns the labels or annotations with certain keys for the given rendering. present are those of the pod.
-func givenEntries(present, given, wanted map[string]string, keys map[string]bool) map[string]string {
+// entries returns the labels or annotations with certain keys.
+func entries(of map[string]string, keys map[string]bool) map[string]string {
 	entries := map[string]string{}
 	for key := range keys {
-		value, found := present[key]
-		had, has := given[key]
-		if text, wants := wanted[key]; has == wants && had == text {
-			value, found = text, wants
-		}
-		if found {
+		if value, found := of[key]; found {
 			entries[key] = value
 		}
 	}
 	return entries
 }
 
-// setGivenImages sets the images for the given rendering. present are the containers of the pod.
-func setGivenImages(result, present, given, wanted []corev1.Container) {
+// setGivenImages sets the images for the given rendering.
+func (p *planner) setGivenImages(m *member, result, given []corev1.Container) {
 	for i := range result {
 		container := &result[i]
-		present, given, wanted := pods.Container(present, container.Name), pods.Container(given, container.Name), pods.Container(wanted, container.Name)
-		switch {
-		case given != nil && wanted != nil && given.Image == wanted.Image:
+		if before := pods.Container(given, container.Name); before != nil {
+			container.Image = before.Image
+		}
+		present, live, wanted := containerOf(&m.pod.Spec, container.Name), containerOf(&p.live.Spec, container.Name), containerOf(&p.template.Spec, container.Name)
+		if present != nil && live != nil && wanted != nil && present.Image == live.Image {
 			container.Image = wanted.Image
-		case present != nil:
-			container.Image = present.Image
 		}
 	}
 }
 
-// setGivenResources sets CPU and memory of memcached for the given rendering.
+// containerOf returns a container or init container, nil if there is none.
+func containerOf(spec *corev1.PodSpec, name string) *corev1.Container {
+	if container := pods.Container(spec.Containers, name); container != nil {
+		return container
+	}
+	return pods.Container(spec.InitContainers, name)
+}
+
+// setGivenResources sets CPU and memory of memcached for the given rendering: those of the pod's revision, or the present ones while
+// several revisions may have given them.
 func (p *planner) setGivenResources(m *member, result *corev1.PodTemplateSpec) {
 	present := pods.Container(m.pod.Spec.Containers, pod.MemcachedContainer)
 	container := pods.Container(result.Spec.Containers, pod.MemcachedContainer)
@@ -69,11 +70,29 @@ func (p *planner) setGivenResources(m *member, result *corev1.PodTemplateSpec) {
 	}
 	wanted := p.memcached()
 	for _, q := range quantities {
-		q.set(&container.Resources, &present.Resources)
-		if p.gave(m, q) {
+		switch {
+		case p.gave(m, q):
 			q.set(&container.Resources, &wanted.Resources)
+		case m.update != nil:
+			q.set(&container.Resources, &present.Resources)
 		}
 	}
+}
+
+// resizeOf returns the CPU and memory to change on a pod: where no revision has given the wanted value, and the pod does not have the
+// value of the live template.
+func (p *planner) resizeOf(m *member) corev1.ResourceRequirements {
+	var resize corev1.ResourceRequirements
+	present, live := pods.Container(m.pod.Spec.Containers, pod.MemcachedContainer), pods.Container(p.live.Spec.Containers, pod.MemcachedContainer)
+	if present == nil || live == nil {
+		return resize
+	}
+	for _, q := range quantities {
+		if !p.gave(m, q) && !q.same(&present.Resources, &live.Resources) {
+			q.set(&resize, &live.Resources)
+		}
+	}
+	return resize
 }
 
 // gave reports whether every revision that may have given the pod its resources has the wanted quantity.

@@ -21,6 +21,13 @@ type Input struct {
 	// Revisions are the ControllerRevisions of the StatefulSet, and no others.
 	Revisions []appsv1.ControllerRevision
 
+	// Records are the records of the StatefulSet. The class of a change is that of the difference between two records: what
+	// admission policies and people change is no difference.
+	Records []inputs.Record
+
+	// Approved is true if pods may be replaced although there is no record of what they were given.
+	Approved bool
+
 	// States are what the agents report, by the name of the pod. An agent that cannot be reached has no entry.
 	States map[string]*agentapi.State
 

@@ -254,8 +254,9 @@ func TestAPodThatIsUpToDateIsNotChanged(t *testing.T) {
 
 func TestATemplateThatCannotBeRead(t *testing.T) {
 	c := newCluster(t, 2, withoutWarmRestart())
-	c.want(withWarmRestart())
-	c.set.Spec.Template.Spec.Containers[0].Args = []string{"-m"}
+	unreadable := withWarmRestart().template()
+	unreadable.Spec.Containers[0].Args = []string{"-m"}
+	c.wantTemplate(unreadable)
 	if step, err := rollout.Next(c.input()); err == nil ||
 		err.Error() != "the pod template of StatefulSet default/cache: memcached's argument -m: it has no value" {
 		t.Errorf("got %+v and %v", step, err)

@@ -71,6 +71,11 @@ func (p *planner) advance(m *member) (Step, error) {
 // updateServing updates a pod that serves clients, or may do so in a moment.
 func (p *planner) updateServing(m *member, d *difference) (Step, error) {
 	if d.class == diff.Cold {
+		if d.unrecorded && !p.Approved {
+			return Step{Kind: Wait, Pod: m.pod, After: later, Stuck: true, Message: fmt.Sprintf(
+				"%[1]s is not replaced, because there is no record of what it was given: it may differ in %[2]s. "+
+					"To have it replaced, which loses its items: kubectl delete pod %[1]s", m.name(), d.text())}, nil
+		}
 		if step, closed := p.gate(m); closed {
 			return step, nil
 		}

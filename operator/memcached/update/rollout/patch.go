@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 )
@@ -41,23 +43,25 @@ type podPatch struct {
 	} `json:"spec,omitzero"`
 }
 
-// edit returns the images, labels and annotations to change on the pod.
+// edit returns the images, labels and annotations to change on the pod: those in which the given and the wanted rendering differ, with
+// the values of the live template.
 func (p *planner) edit(d *difference) edit {
 	return edit{
-		labels:         entriesToChange(d.template.Labels, p.template.Labels, p.labels),
-		annotations:    entriesToChange(d.template.Annotations, p.template.Annotations, p.annotations),
-		containers:     imagesToChange(d.template.Spec.Containers, p.template.Spec.Containers),
-		initContainers: imagesToChange(d.template.Spec.InitContainers, p.template.Spec.InitContainers),
+		labels:         entriesToChange(d.template.Labels, p.template.Labels, p.live.Labels, p.labels),
+		annotations:    entriesToChange(d.template.Annotations, p.template.Annotations, p.live.Annotations, p.annotations),
+		containers:     imagesToChange(d.template.Spec.Containers, p.template.Spec.Containers, p.live.Spec.Containers),
+		initContainers: imagesToChange(d.template.Spec.InitContainers, p.template.Spec.InitContainers, p.live.Spec.InitContainers),
 	}
 }
 
-// entriesToChange returns the changes that bring the entries with certain keys to the wanted values.
-func entriesToChange(given, wanted map[string]string, keys map[string]bool) map[string]*string {
+// entriesToChange returns the changes that bring the entries with certain keys to the wanted values, as the live template has them.
+func entriesToChange(given, wanted, live map[string]string, keys map[string]bool) map[string]*string {
 	edits := map[string]*string{}
 	for key := range keys {
 		value, has := given[key]
 		switch text, wants := wanted[key]; {
 		case wants && (!has || value != text):
+			text = cmp.Or(live[key], text)
 			edits[key] = &text
 		case has && !wants:
 			edits[key] = nil
@@ -66,12 +70,13 @@ func entriesToChange(given, wanted map[string]string, keys map[string]bool) map[
 	return edits
 }
 
-// imagesToChange returns the containers whose image is not the wanted one, with the wanted image.
-func imagesToChange(given, wanted []corev1.Container) []containerPatch {
+// imagesToChange returns the containers whose image is not the wanted one, with the image of the live template.
+func imagesToChange(given, wanted, live []corev1.Container) []containerPatch {
 	var patches []containerPatch
 	for i := range given {
-		if container := pods.Container(wanted, given[i].Name); container != nil && container.Image != given[i].Image {
-			patches = append(patches, containerPatch{Name: container.Name, Image: container.Image})
+		container, source := pods.Container(wanted, given[i].Name), pods.Container(live, given[i].Name)
+		if container != nil && source != nil && container.Image != given[i].Image {
+			patches = append(patches, containerPatch{Name: container.Name, Image: source.Image})
 		}
 	}
 	return patches
@@ -94,7 +99,18 @@ func (p *planner) finish(m *member, d *difference, message string) (Step, error)
 	if m.update != nil {
 		e.annotations[UpdateAnnotation] = nil
 	}
+	if name := p.live.Annotations[owned.RecordAnnotation]; name != m.pod.Annotations[owned.RecordAnnotation] {
+		e.annotations[owned.RecordAnnotation] = ptrUnlessEmpty(name)
+	}
 	return p.patchStep(m, message, e)
+}
+
+// ptrUnlessEmpty returns nil for an empty text, which removes an annotation.
+func ptrUnlessEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 // patchStep returns the step that makes an edit.
@@ -105,14 +121,7 @@ func (p *planner) patchStep(m *member, message string, e edit) (Step, error) {
 
 // resize returns the step that changes the CPU and memory of memcached.
 func (p *planner) resize(m *member, d *difference) (Step, error) {
-	wanted, given := p.memcached(), pods.Container(d.template.Spec.Containers, pod.MemcachedContainer)
-	resources := &corev1.ResourceRequirements{}
-	for _, q := range quantities {
-		if !q.same(&given.Resources, &wanted.Resources) {
-			q.set(resources, &wanted.Resources)
-		}
-	}
-	patch, err := edit{containers: []containerPatch{{Name: pod.MemcachedContainer, Resources: resources}}}.patch(m.pod)
+	patch, err := edit{containers: []containerPatch{{Name: pod.MemcachedContainer, Resources: &d.resize}}}.patch(m.pod)
 	return Step{Kind: Resize, Pod: m.pod, After: soon, Patch: patch, Message: fmt.Sprintf("%s is resized: %s", m.name(), d.text())}, err
 }
 

@@ -8,8 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
@@ -18,35 +20,58 @@ type planner struct {
 	Input
 
 	revision  string                             // The wanted one.
-	template  *corev1.PodTemplateSpec            // The wanted one.
-	wanted    diff.State                         // The wanted template, for package diff.
-	templates map[string]*corev1.PodTemplateSpec // Of each revision.
+	live      *corev1.PodTemplateSpec            // The template of the StatefulSet, to which others may have added something.
+	template  *corev1.PodTemplateSpec            // The wanted rendering.
+	wanted    diff.State                         // The wanted rendering, for package diff.
+	templates map[string]*corev1.PodTemplateSpec // The rendering of each revision.
+	partial   map[string]bool                    // The revisions without a record: their renderings are their live templates.
 
-	labels, annotations map[string]bool // The keys that any revision has.
+	labels, annotations map[string]bool // The keys that any rendering has.
 
 	members []*member // The wanted pods, the one with the highest ordinal first.
 }
 
 func newPlanner(i Input) (*planner, error) {
 	p := &planner{
-		Input: i, revision: i.StatefulSet.Status.UpdateRevision, template: normalised(&i.StatefulSet.Spec.Template),
-		templates: map[string]*corev1.PodTemplateSpec{}, labels: map[string]bool{}, annotations: map[string]bool{},
-		members: i.members(),
+		Input: i, revision: i.StatefulSet.Status.UpdateRevision, live: normalised(&i.StatefulSet.Spec.Template),
+		templates: map[string]*corev1.PodTemplateSpec{}, partial: map[string]bool{},
+		labels: map[string]bool{}, annotations: map[string]bool{}, members: i.members(),
 	}
+	for at := range i.Revisions {
+		p.addRevision(&i.Revisions[at])
+	}
+	p.template = p.templates[p.revision]
+	if record := inputs.RecordNamed(i.Records, p.live.Annotations[owned.RecordAnnotation]); record != nil {
+		p.template = renderingOf(record)
+	}
+	if p.template == nil {
+		p.template = p.live
+	}
+	p.addKeys(p.template)
 	var err error
 	if p.wanted, err = diff.Read(diff.StatefulSet, p.template); err != nil {
 		return nil, err
 	}
 	p.wanted.Version = cmp.Or(p.wanted.Version, p.Version(p.wanted.Image))
-	p.addKeys(p.template)
-	for at := range i.Revisions {
-		// A revision that cannot be read counts as missing, which matters only if a pod has it.
-		if template, err := decode(&i.Revisions[at]); err == nil {
-			p.templates[i.Revisions[at].Name] = template
-			p.addKeys(template)
-		}
-	}
 	return p, nil
+}
+
+// addRevision adds the rendering of a revision: its record, or else its live template, about which only the wanted fields are known
+// to be the operator's. A revision that cannot be read counts as missing, which matters only if a pod has it.
+func (p *planner) addRevision(revision *appsv1.ControllerRevision) {
+	if record := inputs.RecordOf(p.Records, revision); record != nil {
+		p.templates[revision.Name] = renderingOf(record)
+		p.addKeys(p.templates[revision.Name])
+		return
+	}
+	if template, err := decode(revision); err == nil {
+		p.templates[revision.Name], p.partial[revision.Name] = template, true
+	}
+}
+
+// renderingOf returns the pod template of a record.
+func renderingOf(record *inputs.Record) *corev1.PodTemplateSpec {
+	return normalised(owned.Convert[corev1.PodTemplateSpec](record.Template))
 }
 
 // addKeys adds the keys of the labels and annotations of a template.
@@ -93,7 +118,7 @@ func decode(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error
 	return normalised(&set.Spec.Template), nil
 }
 
-// templateOf returns the template of a revision, nil if the revision does not exist.
+// templateOf returns the rendering of a revision, nil if the revision does not exist.
 func (p *planner) templateOf(revision string) *corev1.PodTemplateSpec {
 	if revision == p.revision {
 		return p.template

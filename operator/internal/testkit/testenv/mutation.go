@@ -1,0 +1,56 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+)
+
+// MutateTemplates makes the API server change the pod templates of Deployments and StatefulSets whenever they are written. mutation is
+// a CEL expression for a list of JSONPatch, and condition says for which objects it is made. It returns when the policy works.
+func (e *Env) MutateTemplates(name, condition, mutation string) {
+	e.Helper()
+	name = e.Namespace + "-" + name
+	policy := &admissionv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	policy.Spec.ReinvocationPolicy = admissionv1.NeverReinvocationPolicy
+	policy.Spec.MatchConstraints = &admissionv1.MatchResources{
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.Namespace}},
+		ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+			Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+			Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments", "statefulsets"}},
+		}}},
+	}
+	policy.Spec.MatchConditions = []admissionv1.MatchCondition{{Name: "wanted", Expression: condition}}
+	policy.Spec.Mutations = []admissionv1.Mutation{{
+		PatchType: admissionv1.PatchTypeJSONPatch, JSONPatch: &admissionv1.JSONPatch{Expression: mutation},
+	}}
+	binding := &admissionv1.MutatingAdmissionPolicyBinding{ObjectMeta: policy.ObjectMeta}
+	binding.Spec.PolicyName = name
+	e.Create(policy)
+	e.Create(binding)
+	e.Cleanup(func() {
+		_ = cluster.Client.Delete(context.Background(), binding)
+		_ = cluster.Client.Delete(context.Background(), policy)
+	})
+	e.Await("the policy "+name+" works", func(ctx context.Context) error {
+		probe := Named[appsv1.Deployment](e, "probe")
+		probe.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "probe"}}
+		probe.Spec.Template.Labels = probe.Spec.Selector.MatchLabels
+		probe.Spec.Template.Spec.Containers = []corev1.Container{{Name: "probe", Image: "probe"}}
+		written := probe.DeepCopy()
+		if err := cluster.Client.Create(ctx, written, client.DryRunAll); err != nil {
+			return err
+		}
+		if written.Spec.Template.Spec.PriorityClassName == "" && written.Spec.Template.Spec.Containers[0].Image == "probe" {
+			return errors.New("it changes nothing")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,268 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+)
+
+const (
+	oldAgent, newAgent = "quay.io/example/memcached-operator:v1", "quay.io/example/memcached-operator:v2"
+	preset             = `[JSONPatch{op: "add", path: "/spec/template/spec/priorityClassName", value: "gold"}]`
+	anyObject          = "true"
+	mirrorAgents       = `[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror.example.com/" + object.spec.template.spec.containers[0].image}]`
+	notMirrored        = `!object.spec.template.spec.containers[0].image.startsWith("mirror.example.com/")`
+)
+
+// releasedStatefulSet creates a cache of two pods in a StatefulSet, as v0.3.0 left it. The operator does not run.
+func releasedStatefulSet(t *testing.T) *suite {
+	t.Helper()
+	s := newSuite(t)
+	s.Operator.Stop()
+	cache := s.create("cache", 2, inStatefulSet)
+	raw, err := os.ReadFile("../desired/testdata/released/v0.3.0.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(raw), "example-memcached", "cache")
+	text = strings.ReplaceAll(text, "docker.io/library/memcached@sha256:"+strings.Repeat("1", 64), image)
+	text = strings.ReplaceAll(text, "quay.io/example/memcached-operator@sha256:"+strings.Repeat("2", 64), oldAgent)
+	text = strings.NewReplacer("replicas: 3", "replicas: 2", "1.6.45", "1.6.18", "namespace: default", "namespace: "+s.Namespace).Replace(text)
+	var plan struct{ Present []map[string]any }
+	if err := yaml.Unmarshal([]byte(text), &plan); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range plan.Present {
+		object := &unstructured.Unstructured{Object: content}
+		if object.GetKind() != "StatefulSet" {
+			continue
+		}
+		object.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(cache, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))})
+		// v0.3.0 applied the spec of this cache, which asks for a StatefulSet and nothing else.
+		annotations := object.GetAnnotations()
+		annotations["cache.example.com/applied-spec"] = `{"size":0,"workload":"StatefulSet"}`
+		object.SetAnnotations(annotations)
+		configuration := client.ApplyConfigurationFromUnstructured(object)
+		if err := cluster.Client.Apply(t.Context(), configuration, client.FieldOwner("memcached-operator"), client.ForceOwnership); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Await("two pods", func(ctx context.Context) error {
+		set, err := testenv.Get[appsv1.StatefulSet](ctx, s.Env, "cache")
+		if err == nil && (set.Status.ReadyReplicas != 2 || set.Status.ObservedGeneration != set.Generation) {
+			err = fmt.Errorf("the status is %+v", set.Status)
+		}
+		return err
+	})
+	return s
+}
+
+// upgrade starts the operator with another image of its agent, as the next release does.
+func (s *suite) upgrade() {
+	s.Helper()
+	s.Operator.Stop()
+	s.Options.Images.Agent = newAgent
+	s.StartOperator()
+}
+
+// awaitAgents waits until all pods are up to date and run an image of the agent.
+func (s *suite) awaitAgents(image string) {
+	s.Helper()
+	s.Await("all pods run the agent "+image, func(ctx context.Context) error {
+		set, err := testenv.Get[appsv1.StatefulSet](ctx, s.Env, "cache")
+		if err != nil || set.Status.UpdatedReplicas != 2 || set.Status.ReadyReplicas != 2 {
+			return errors.Join(err, errors.New("not all pods are ready and up to date"))
+		}
+		for name := range s.MustPods() {
+			pod, err := testenv.Get[corev1.Pod](ctx, s.Env, name)
+			if err != nil {
+				return err
+			}
+			if got := pod.Spec.Containers[1].Image; got != image {
+				return fmt.Errorf("%s runs %s", name, got)
+			}
+		}
+		return nil
+	})
+}
+
+// v0.3.1 replaced every pod here: the priority that the policy had added was taken for a change of the operator's.
+func TestAnUpgradeBesideAPolicyForTemplatesReplacesNoPod(t *testing.T) {
+	s := releasedStatefulSet(t)
+	before := s.MustPods()
+	s.MutateTemplates("preset", anyObject, preset)
+	s.upgrade()
+	s.awaitAgents(newAgent)
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+	if set := testenv.MustGet[appsv1.StatefulSet](s.Env, "cache"); set.Spec.Template.Spec.PriorityClassName != "gold" {
+		t.Error("the policy has not changed the template, so this shows nothing")
+	}
+}
+
+// A policy may rewrite what the operator sets: pods get what the policy leaves, and nobody writes the workload again and again.
+func TestAPolicyThatRewritesImages(t *testing.T) {
+	for _, workload := range []v1alpha1.WorkloadKind{v1alpha1.WorkloadStatefulSet, v1alpha1.WorkloadDeployment} {
+		t.Run(string(workload), func(t *testing.T) {
+			s := newSuite(t)
+			s.MutateTemplates("mirror", notMirrored, mirrorAgents)
+			s.create("cache", 2, func(spec *v1alpha1.MemcachedSpec) { spec.Workload = workload })
+			s.awaitReady("cache", 2)
+			before := s.MustPods()
+			for name := range before {
+				if pod := testenv.MustGet[corev1.Pod](s.Env, name); pod.Spec.Containers[0].Image != "mirror.example.com/"+image {
+					t.Errorf("%s runs %s", name, pod.Spec.Containers[0].Image)
+				}
+			}
+			var object client.Object = s.deployment("cache")
+			if workload == v1alpha1.WorkloadStatefulSet {
+				object = testenv.Named[appsv1.StatefulSet](s.Env, "cache")
+			}
+			s.AssertQuiet(s.memcached("cache"), object)
+			s.Edit(s.memcached("cache"), `{"spec":{"size":3}}`)
+			s.awaitReady("cache", 3)
+			for name, uid := range before {
+				if s.MustPods()[name] != uid {
+					t.Errorf("%s was replaced", name)
+				}
+			}
+		})
+	}
+}
+
+// Kubernetes replaces the pods of a Deployment for whatever a policy adds to its template. So only a change of the template that the
+// user makes is written, and a new size goes another way.
+func TestADeploymentBesideAPolicyKeepsItsPods(t *testing.T) {
+	s := released(t)
+	s.pending(true)
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	s.MutateTemplates("preset", anyObject, preset)
+	s.Operator.Stop()
+	s.StartOperator()
+	s.Edit(s.memcached("cache"), `{"spec":{"size":3}}`)
+	s.awaitReady("cache", 3)
+	for name, uid := range before {
+		if s.MustPods()[name] != uid {
+			t.Errorf("%s was replaced", name)
+		}
+	}
+	if found := testenv.MustGet[appsv1.Deployment](s.Env, "cache"); found.Spec.Template.Spec.PriorityClassName != "" {
+		t.Error("the policy has changed the template")
+	}
+	s.Edit(s.memcached("cache"), `{"spec":{"threads":2}}`)
+	s.Await("the policy's priority, along with the user's change", func(ctx context.Context) error {
+		found, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "cache")
+		if err == nil && found.Spec.Template.Spec.PriorityClassName != "gold" {
+			err = errors.New("it has none")
+		}
+		return err
+	})
+}
+
+// A write that is not about the template waits if a policy would replace the pods along with it, and the user may approve it.
+func TestAWriteThatWouldReplacePodsWaits(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2)
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	s.Operator.Stop()
+	s.Edit(s.deployment("cache"), `{"metadata":{"labels":{"app.kubernetes.io/part-of":"another"}}}`)
+	s.MutateTemplates("preset", anyObject, preset)
+	s.StartOperator()
+	waits := s.pending(true).Status.Pending
+	if len(waits.Changes) != 1 || waits.Changes[0].Field != "template.spec.priorityClassName" {
+		t.Errorf("pending is %+v", waits)
+	}
+	s.awaitReady("cache", 2)
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+	s.Edit(s.memcached("cache"), `{"spec":{"updates":{"release":"`+waits.ID+`"}}}`)
+	s.pending(false)
+	if found := testenv.MustGet[appsv1.Deployment](s.Env, "cache"); found.Labels["app.kubernetes.io/part-of"] != "cache" {
+		t.Errorf("the labels are %v", found.Labels)
+	}
+}
+
+// `kubectl delete --cascade=orphan` of a StatefulSet is a usual repair. The new StatefulSet gets the template of the old one, and what
+// was pending is pending.
+func TestAnOrphanedStatefulSetKeepsWhatIsPending(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2, inStatefulSet)
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	s.Operator.Stop()
+	s.Options.Images = nextImages
+	s.StartOperator()
+	s.pending(true)
+	old := testenv.MustGet[appsv1.StatefulSet](s.Env, "cache")
+	if err := cluster.Client.Delete(t.Context(), old.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		t.Fatal(err)
+	}
+	s.Await("another StatefulSet", func(ctx context.Context) error {
+		set, err := testenv.Get[appsv1.StatefulSet](ctx, s.Env, "cache")
+		if err == nil && (set.UID == old.UID || set.Status.ReadyReplicas != 2 || set.Status.UpdatedReplicas != 2) {
+			err = fmt.Errorf("the status is %+v", set.Status)
+		}
+		return err
+	})
+	s.pending(true)
+	s.awaitReady("cache", 2)
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+}
+
+// Whoever may annotate a workload could make the operator apply any template, until it was recorded.
+func TestAnAnnotationIsNotBelievedAfterTheTakeover(t *testing.T) {
+	for name, remove := range map[string]string{"with the record's name": "", "without it": `"` + owned.RecordAnnotation + `":null,`} {
+		t.Run(name, func(t *testing.T) {
+			s := released(t)
+			s.pending(true)
+			s.Edit(s.memcached("cache"), `{"spec":{"podLabels":{"team":"shop"}}}`)
+			s.awaitReady("cache", 2)
+			s.Operator.Stop()
+			s.Edit(s.deployment("cache"), `{"metadata":{"annotations":{`+remove+`"cache.example.com/applied-spec":"{\"size\":0}","cache.example.com/applied-template":`+
+				`"{\"spec\":{\"containers\":[{\"name\":\"memcached\",\"image\":\"foreign\"}]}}"}}}`)
+			s.StartOperator()
+			s.Edit(s.memcached("cache"), `{"spec":{"size":3}}`)
+			s.awaitReady("cache", 3)
+			if found := testenv.MustGet[appsv1.Deployment](s.Env, "cache"); found.Spec.Template.Spec.Containers[0].Image == "foreign" {
+				t.Error("the operator has applied a foreign template")
+			}
+		})
+	}
+}
+
+// A record belongs to its cache and goes with it; the StatefulSet controller does not take it for its own.
+func TestRecordsBelongToTheCache(t *testing.T) {
+	s := newSuite(t)
+	cache := s.create("cache", 1, inStatefulSet)
+	s.awaitReady("cache", 1)
+	records := &appsv1.ControllerRevisionList{}
+	if err := cluster.Client.List(t.Context(), records, client.InNamespace(s.Namespace), client.MatchingLabels{inputs.RecordLabel: "cache"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(records.Items) != 1 || !metav1.IsControlledBy(&records.Items[0], cache) {
+		t.Errorf("the records are %+v", records.Items)
+	}
+}

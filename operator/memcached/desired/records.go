@@ -1,0 +1,175 @@
+package desired
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/update/pending"
+)
+
+var recordKind = appsv1.SchemeGroupVersion.WithKind("ControllerRevision")
+
+// takeOverDelay is when to check again whether the StatefulSet controller has seen a template.
+const takeOverDelay = 2 * time.Second
+
+// recordPlan is what a decision means for the records of a workload.
+type recordPlan struct {
+	// newest is the record of the decision.
+	newest inputs.Record
+
+	// all are the records that there are then, the newest first.
+	all []inputs.Record
+
+	// write are the records to apply, in this order, and remove those that nothing refers to any more.
+	write, remove []inputs.Record
+}
+
+// planRecords returns the records after a decision. A workload of an earlier release gets a record of what it has, before that of
+// the decision.
+func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision pending.Decision) (recordPlan, error) {
+	var plan recordPlan
+	plan.all = slices.DeleteFunc(slices.Clone(in.Records), func(r inputs.Record) bool { return r.Workload != kind })
+	keep := map[string]bool{}
+	if given != nil && given.Record == nil {
+		if kind == inputs.StatefulSet && given.Revision == "" {
+			return plan, reconcileerror.Waiting(v1alpha1.ReasonNodesUpdating, takeOverDelay, fmt.Errorf(
+				"StatefulSet %s is not changed before Kubernetes has processed its latest change", in.Memcached.Name))
+		}
+		record, err := newRecord(in, kind, given.Template)
+		if err != nil {
+			return plan, err
+		}
+		record.Spec, record.TakenOver, record.Revision, record.Cause = given.Spec, true, given.Revision, inputs.ByUser
+		plan.add(record)
+		plan.write, keep[record.Name] = append(plan.write, record), true
+	}
+	decided, err := newRecord(in, kind, decision.Given.Template)
+	if err != nil {
+		return plan, err
+	}
+	decided.Cause = decision.Cause
+	for _, record := range plan.all {
+		if same, err := sameTemplate(record, decided); err != nil {
+			return plan, err
+		} else if same {
+			cause := decided.Cause
+			if decided = record; record.Number < plan.all[0].Number {
+				decided.Cause = cause
+			}
+			break
+		}
+	}
+	decided.Spec = pending.ForPods(decision.Given.Spec)
+	plan.newest = plan.add(decided)
+	plan.write = append(slices.DeleteFunc(plan.write, func(r inputs.Record) bool { return r.Name == decided.Name }), plan.newest)
+	for _, record := range plan.all {
+		if record.Name != decided.Name && !keep[record.Name] && (given == nil || !given.InUse.Has(record.Name)) {
+			plan.remove = append(plan.remove, record)
+		}
+	}
+	return plan, nil
+}
+
+// add makes a record the newest one.
+func (p *recordPlan) add(record inputs.Record) inputs.Record {
+	if len(p.all) > 0 && p.all[0].Name != record.Name || record.Number == 0 {
+		record.Number = 1
+		if len(p.all) > 0 {
+			record.Number = p.all[0].Number + 1
+		}
+	}
+	rest := slices.DeleteFunc(p.all, func(r inputs.Record) bool { return r.Name == record.Name })
+	p.all = slices.Insert(rest, 0, record)
+	return record
+}
+
+// newRecord returns the record of a template, with its name.
+func newRecord(in inputs.Inputs, kind string, template *pending.Template) (inputs.Record, error) {
+	record := inputs.Record{Workload: kind, Template: template}
+	raw, err := encodeRecord(record)
+	if err != nil {
+		return record, err
+	}
+	sum := sha256.Sum256(raw)
+	record.Name = fmt.Sprintf("%s-record-%s", in.Memcached.Name, hex.EncodeToString(sum[:5]))
+	return record, nil
+}
+
+func encodeRecord(record inputs.Record) ([]byte, error) {
+	raw, err := json.Marshal(inputs.RecordData{Workload: record.Workload, Template: record.Template})
+	if err != nil {
+		return nil, fmt.Errorf("encode the pod template: %w", err)
+	}
+	return raw, nil
+}
+
+func sameTemplate(a, b inputs.Record) (bool, error) {
+	left, err := encodeRecord(a)
+	if err != nil {
+		return false, err
+	}
+	right, err := encodeRecord(b)
+	return bytes.Equal(left, right), err
+}
+
+// record returns the object that holds a record.
+func record(in inputs.Inputs, record inputs.Record) (owned.Configuration, error) {
+	data, err := encodeRecord(record)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := json.Marshal(record.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode the spec: %w", err)
+	}
+	annotations := map[string]string{inputs.RecordSpecAnnotation: string(spec), inputs.RecordCauseAnnotation: string(record.Cause)}
+	if record.TakenOver {
+		annotations[inputs.RecordRevisionAnnotation] = record.Revision
+	}
+	return appsv1ac.ControllerRevision(record.Name, in.Memcached.Namespace).
+		WithLabels(map[string]string{
+			owned.LabelName: inputs.ApplicationName, owned.LabelManagedBy: owned.Manager, owned.LabelComponent: "record", owned.LabelPartOf: in.Memcached.Name,
+			inputs.RecordLabel: in.Memcached.Name,
+		}).
+		WithAnnotations(annotations).
+		WithOwnerReferences(owner(in.Memcached)).
+		WithData(runtime.RawExtension{Raw: data}).
+		WithRevision(record.Number), nil
+}
+
+// recordName returns the annotation that names a record, nil for a template of an earlier release: to add the annotation would
+// replace the pods of a Deployment, or change those of a StatefulSet.
+func recordName(record inputs.Record) map[string]string {
+	if record.TakenOver {
+		return nil
+	}
+	return map[string]string{owned.RecordAnnotation: record.Name}
+}
+
+// given returns what a Deployment was given. Versions before 0.3.0 kept no record, and knew no field of the spec that pods
+// are made from. If the template is not one of theirs, somebody removed the record, and the template was made for the
+// present spec.
+func given(in inputs.Inputs) *inputs.Workload {
+	if in.Deployment == nil || !in.Deployment.Unrecorded {
+		return in.Deployment
+	}
+	workload := *in.Deployment
+	plain, err := render(in, v1alpha1.MemcachedSpec{})
+	if err != nil || !pending.SameButImage(workload.Template, plain) {
+		workload.Spec = in.Memcached.Spec
+	}
+	return &workload
+}

@@ -1,0 +1,182 @@
+package desired_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/sets"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/memcached/desired"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+)
+
+// stable asks for a StatefulSet.
+func stable(spec *v1alpha1.MemcachedSpec) { spec.Workload = v1alpha1.WorkloadStatefulSet }
+
+// withRecords returns inputs in which the records of a plan exist, and its workload was given the newest one.
+func withRecords(in inputs.Inputs, of desired.Plan, inUse ...string) inputs.Inputs {
+	in.Records = of.Records
+	given := &inputs.Workload{
+		Template: in.Records[0].Template, Spec: in.Records[0].Spec, Record: &in.Records[0], Revision: "cache-2", InUse: sets.New(inUse...),
+	}
+	if in.Records[0].Workload == inputs.StatefulSet {
+		in.StatefulSet = given
+	} else {
+		in.Deployment = given
+	}
+	return in
+}
+
+// recordsIn lists what a plan does with records: "+" for one that it writes, "-" for one that it removes.
+func recordsIn(plan desired.Plan) []string {
+	var words []string
+	for _, configuration := range plan.Present {
+		if *configuration.GetKind() == "ControllerRevision" {
+			words = append(words, "+"+*configuration.GetName())
+		}
+	}
+	for _, reference := range plan.Absent {
+		if reference.Kind == "ControllerRevision" {
+			words = append(words, "-"+reference.Name)
+		}
+	}
+	return words
+}
+
+// The revision of a StatefulSet says which record its pods were given; a Deployment says it where its pods do not see it.
+func TestAWorkloadNamesItsRecord(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(stable).Obj())
+	got := plan(t, in)
+	set := planned[*appsv1ac.StatefulSetApplyConfiguration](t, got)
+	name := got.Records[0].Name
+	if set.Annotations[owned.RecordAnnotation] != name || set.Spec.Template.Annotations[owned.RecordAnnotation] != name {
+		t.Errorf("the StatefulSet names %v and %v, want %s", set.Annotations, set.Spec.Template.Annotations, name)
+	}
+	if _, has := got.Records[0].Template.Annotations[owned.RecordAnnotation]; has {
+		t.Error("the record names itself")
+	}
+	in = inputsFor(testkit.MakeMemcached("cache").Size(1).Obj())
+	got = plan(t, in)
+	deployment := planned[*appsv1ac.DeploymentApplyConfiguration](t, got)
+	if deployment.Annotations[owned.RecordAnnotation] != got.Records[0].Name || deployment.Spec.Template.ObjectMetaApplyConfiguration != nil &&
+		deployment.Spec.Template.Annotations[owned.RecordAnnotation] != "" {
+		t.Errorf("the Deployment has the annotations %v, its template %v", deployment.Annotations, deployment.Spec.Template.Annotations)
+	}
+}
+
+// A record is written before the workload, and without it the workload is not.
+func TestAWorkloadNeedsItsRecord(t *testing.T) {
+	got := plan(t, inputsFor(testkit.MakeMemcached("cache").Size(1).Obj()))
+	var order []string
+	for _, configuration := range got.Present {
+		order = append(order, *configuration.GetKind())
+	}
+	if kinds := strings.Join(order[:2], " "); kinds != "ControllerRevision Deployment" {
+		t.Errorf("the plan begins with %s", kinds)
+	}
+	if got.Needs[0].Object.Kind != "Deployment" || got.Needs[0].Needs.Name != got.Records[0].Name {
+		t.Errorf("the plan needs %+v", got.Needs)
+	}
+}
+
+// Reverting a spec gives a StatefulSet its earlier record back, and with it the earlier revision.
+func TestARevertedSpecGetsItsRecordBack(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(stable).Obj())
+	first := plan(t, in)
+	in.Memcached.Spec.Threads = ptr.To[int32](8)
+	second := plan(t, withRecords(in, first, first.Records[0].Name))
+	if len(second.Records) != 2 || second.Records[0].Number != 2 || second.Records[0].Cause != inputs.ByUser {
+		t.Fatalf("the records are %+v", second.Records)
+	}
+	in.Memcached.Spec.Threads = nil
+	third := plan(t, withRecords(in, second, first.Records[0].Name, second.Records[0].Name))
+	if third.Records[0].Name != first.Records[0].Name || third.Records[0].Number != 3 {
+		t.Errorf("the newest record is %s with the number %d, want %s with 3", third.Records[0].Name, third.Records[0].Number, first.Records[0].Name)
+	}
+	if difference := cmp.Diff(planned[*appsv1ac.StatefulSetApplyConfiguration](t, first).Spec.Template,
+		planned[*appsv1ac.StatefulSetApplyConfiguration](t, third).Spec.Template); difference != "" {
+		t.Errorf("the template differs (-first +third):\n%s", difference)
+	}
+}
+
+// A record goes when no revision has its template any more.
+func TestRecordsThatNothingRefersToAreRemoved(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(stable).Obj())
+	first := plan(t, in)
+	in.Memcached.Spec.Threads = ptr.To[int32](8)
+	second := plan(t, withRecords(in, first, first.Records[0].Name))
+	old, newest := first.Records[0].Name, second.Records[0].Name
+	if difference := cmp.Diff([]string{"+" + newest}, recordsIn(plan(t, withRecords(in, second, old, newest)))); difference != "" {
+		t.Errorf("while a revision has the old template (-want +got):\n%s", difference)
+	}
+	if difference := cmp.Diff([]string{"+" + newest, "-" + old}, recordsIn(plan(t, withRecords(in, second, newest)))); difference != "" {
+		t.Errorf("afterwards (-want +got):\n%s", difference)
+	}
+}
+
+// A StatefulSet of an earlier release is recorded before it is changed, together with the revision that its pods have.
+func TestAnEarlierReleaseIsTakenOver(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(stable).Obj())
+	in.Images.Agent = "agent:old"
+	template := mustTemplate(t, in)
+	in.Images.Agent = "agent:new"
+	in.StatefulSet = &inputs.Workload{Template: template, Spec: in.Memcached.Spec}
+	got, err := desired.MakePlan(in)
+	if class, _ := reconcileerror.Describe(err); class != reconcileerror.Delayed || len(recordsIn(got)) != 0 || len(got.Recorded) != 0 {
+		t.Errorf("before Kubernetes has seen the template, the plan is %+v, %v", got, err)
+	}
+	in.StatefulSet.Revision = "cache-5d"
+	got = plan(t, in)
+	if len(recordsIn(got)) != 2 || len(got.Records) != 2 {
+		t.Fatalf("the records are %+v", got.Records)
+	}
+	now, before := got.Records[0], got.Records[1]
+	if !before.TakenOver || before.Revision != "cache-5d" || now.TakenOver || now.Cause != inputs.ByOperator || now.Number <= before.Number {
+		t.Errorf("the records are %+v", got.Records)
+	}
+	if !got.Recorded[0].Changed {
+		t.Error("the template counts as unchanged")
+	}
+}
+
+// A template that stays is not written only to name its record: a Deployment would replace its pods for that.
+func TestATemplateThatIsTakenOverIsNotWritten(t *testing.T) {
+	for _, change := range []func(*v1alpha1.MemcachedSpec){stable, func(*v1alpha1.MemcachedSpec) {}} {
+		in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(change).Obj())
+		given := &inputs.Workload{Template: plan(t, in).Records[0].Template, Spec: in.Memcached.Spec, Revision: "cache-5d"}
+		in.StatefulSet, in.Deployment = nil, given
+		if inputs.StablePods(in.Memcached.Spec) {
+			in.StatefulSet, in.Deployment = given, nil
+		}
+		got := plan(t, in)
+		if len(recordsIn(got)) != 1 || got.Recorded[0].Changed || !got.Records[0].TakenOver {
+			t.Errorf("the plan is %+v", got)
+		}
+		raw, err := json.Marshal(got.Present)
+		if err != nil || strings.Contains(string(raw), owned.RecordAnnotation) {
+			t.Errorf("%v: the workload names its record: %s", err, raw)
+		}
+	}
+}
+
+// Going back to the template of an earlier release leaves it as that release wrote it.
+func TestATemplateThatWasTakenOverComesBack(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(stable).Obj())
+	in.StatefulSet = &inputs.Workload{Template: mustTemplate(t, in), Spec: in.Memcached.Spec, Revision: "cache-5d"}
+	first := plan(t, in)
+	in.Memcached.Spec.Threads = ptr.To[int32](8)
+	second := plan(t, withRecords(in, first, first.Records[0].Name))
+	in.Memcached.Spec.Threads = nil
+	third := plan(t, withRecords(in, second, first.Records[0].Name, second.Records[0].Name))
+	if !third.Records[0].TakenOver || third.Records[0].Revision != "cache-5d" || !third.Recorded[0].Changed {
+		t.Errorf("the newest record is %+v", third.Records[0])
+	}
+}

@@ -1,0 +1,139 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/update/rollout"
+)
+
+// goldPriority is a policy that gives all templates a priority class, as platform teams do.
+func goldPriority(template *corev1.PodTemplateSpec) { template.Spec.PriorityClassName = "gold" }
+
+// mirrorImages is a policy that moves the images of all templates to a mirror.
+func mirrorImages(template *corev1.PodTemplateSpec) {
+	for i := range template.Spec.Containers {
+		template.Spec.Containers[i].Image = mirror + template.Spec.Containers[i].Image
+	}
+}
+
+// What an admission policy puts into the template of a StatefulSet is no reason to replace a pod or to restart memcached.
+func TestAPolicyForTemplatesReplacesNoPod(t *testing.T) {
+	toleration := func(template *corev1.PodTemplateSpec) {
+		template.Spec.Tolerations = append(template.Spec.Tolerations, corev1.Toleration{Key: "gold", Operator: corev1.TolerationOpExists})
+		template.Spec.Containers[0].Env = append(template.Spec.Containers[0].Env, corev1.EnvVar{Name: "TEAM", Value: "gold"})
+		template.Spec.Containers[0].Resources.Limits = nil
+	}
+	for name, policy := range map[string]func(*corev1.PodTemplateSpec){"a priority": goldPriority, "tolerations, variables and limits": toleration} {
+		for when, before := range map[string]bool{"from the beginning": true, "before the change": false} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				c := newCluster(t, 2, withWarmRestart())
+				if before {
+					c.policy = policy
+					c.want(withWarmRestart().with(func(s *templateOptions) { s.labels = map[string]string{"a": "b"} }))
+					c.run(20)
+				}
+				c.policy = policy
+				uids, process := c.uids(), c.simulatedPod(1).process
+				c.want(withWarmRestart().with(newAgent))
+				expectText := "cache-1 is changed in place: agentImage (Live)"
+				if before {
+					expectText += ", labels (Live)"
+				}
+				expect(t, c.next(), rollout.Patch, 1, expectText)
+				c.run(60)
+				expect(t, c.next(), rollout.None, -1, "")
+				if c.uids() != uids || c.simulatedPod(1).process != process {
+					t.Error("memcached was restarted")
+				}
+			})
+		}
+	}
+}
+
+// A running pod gets the image that the policy has left in the template: new pods get the same one.
+func TestAPolicyThatMovesImagesIsFollowed(t *testing.T) {
+	c := newCluster(t, 2, versioned(withWarmRestart()))
+	uids := c.uids()
+	c.policy = mirrorImages
+	c.want(versioned(upgraded))
+	expect(t, c.next(), rollout.Patch, 1, "image 1.6.18 -> 1.6.45 (Warm)")
+	c.run(60)
+	expect(t, c.next(), rollout.None, -1, "")
+	for ordinal := range 2 {
+		if got := c.pod(ordinal).Spec.Containers[0].Image; got != mirror+image+"1.6.45" {
+			t.Errorf("cache-%d has the image %s", ordinal, got)
+		}
+	}
+	if c.uids() != uids {
+		t.Error("a pod was replaced")
+	}
+}
+
+// A pod of a revision without a record, for example one that somebody else wrote, is compared only in what the operator wants.
+func TestAPodOfARevisionWithoutARecord(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy   func(*corev1.PodTemplateSpec)
+		change   func(*templateOptions)
+		approved bool
+		kind     rollout.Kind
+		message  string
+	}{
+		"what others added is no difference": {goldPriority, newAgent, false, rollout.Patch, "cache-1 is changed in place: agentImage (Live)"},
+		"a cold change waits":                {goldPriority, moreConnections, false, rollout.Wait, "kubectl delete pod cache-1"},
+		"an approved cold change":            {goldPriority, moreConnections, true, rollout.Replace, "arguments.maxConnections (Cold)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, 2, withWarmRestart())
+			template := withWarmRestart().template()
+			test.policy(&template)
+			c.set.Spec.Template = template
+			c.seeTemplate()
+			for ordinal := range 2 {
+				c.pod(ordinal).Labels["controller-revision-hash"] = c.set.Status.UpdateRevision
+			}
+			c.want(withWarmRestart().with(test.change))
+			input := c.input()
+			input.Approved = test.approved
+			step, err := rollout.Next(input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if step.Kind != test.kind || !strings.Contains(step.Message, test.message) {
+				t.Errorf("the step is %s: %s", step.Kind, step.Message)
+			}
+			if step.Kind == rollout.Wait && !step.Stuck {
+				t.Error("nobody is told that a person has to act")
+			}
+		})
+	}
+}
+
+// The revision of an earlier release does not name its record: the record names the revision.
+func TestARevisionOfAnEarlierReleaseHasItsRecord(t *testing.T) {
+	c := newCluster(t, 2, withWarmRestart())
+	template := withWarmRestart().template()
+	goldPriority(&template)
+	c.set.Spec.Template = template
+	c.seeTemplate()
+	for ordinal := range 2 {
+		c.pod(ordinal).Labels["controller-revision-hash"] = c.set.Status.UpdateRevision
+	}
+	c.records[0].TakenOver, c.records[0].Revision = true, c.set.Status.UpdateRevision
+	c.want(withWarmRestart().with(moreConnections))
+	expect(t, c.next(), rollout.Replace, 1, "cache-1 is replaced and starts empty: arguments.maxConnections (Cold)")
+}
+
+// After an update in place, a pod names the record of its template.
+func TestAPodNamesItsRecord(t *testing.T) {
+	c := newCluster(t, 2, withWarmRestart())
+	c.want(upgraded)
+	c.run(60)
+	if got := inputs.RecordNamed(c.records, c.pod(1).Annotations[owned.RecordAnnotation]); got != &c.records[0] {
+		t.Errorf("cache-1 names the record %q", c.pod(1).Annotations[owned.RecordAnnotation])
+	}
+}
