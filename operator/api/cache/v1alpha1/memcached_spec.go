@@ -26,7 +26,7 @@ const (
 // The operator checks rules that involve several fields and reports violations in a condition. They are not CEL rules
 // because OLM v1 refuses an upgrade whose CRD adds a validation rule to an existing field, and spec existed before.
 type MemcachedSpec struct {
-	// Size is the number of memcached pods. 0 stops all pods and keeps the object.
+	// Size is the number of memcached pods, at most 1000. 0 stops all pods and keeps the object.
 	//
 	// +required
 	// +kubebuilder:validation:Minimum=0
