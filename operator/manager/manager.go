@@ -168,7 +168,8 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		},
 		&application.Reconciler{
-			Client: mgr.GetClient(), Applier: applier, Reporter: reporter(appv1alpha1.ApplicationKind), Clock: clock.RealClock{},
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Applier: applier, Reporter: reporter(appv1alpha1.ApplicationKind),
+			Clock: clock.RealClock{},
 		},
 	} {
 		if err := controller.SetUp(mgr); err != nil {

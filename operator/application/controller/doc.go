@@ -5,7 +5,8 @@ package controller
 // The markers below are the permissions of the controller; hack/bundle generates the released roles from them. The reason
 // for each verb:
 //
-//   - applications get: a live read before a write, so that an outdated cache never changes a running application.
+//   - applications get: a live read before a write, so that an outdated cache never changes a running application, and before
+//     a host is claimed that another Application asks for as well.
 //   - applications/finalizers update: needed for blockOwnerDeletion, see the controller of Memcached.
 //   - memcacheds list and watch: an Application reports whether its caches exist.
 //   - get of owned kinds: a live read if the cache, which contains only objects with the operator's label, has no object of

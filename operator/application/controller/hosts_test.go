@@ -52,7 +52,7 @@ func TestTheOlderApplicationKeepsItsAddress(t *testing.T) {
 	before := s.awaitReady("a-first", 1)
 	second := s.create(claim("b-second", host, ""))
 	found, message := s.awaitReason(second, v1alpha1.ReasonHostConflict)
-	if want := "Host " + host + " with path / belongs to Application a-first, which is older, so no Ingress is created: " +
+	if want := "Host " + host + " with path / belongs to Application a-first, which had it first, so no Ingress is created: " +
 		"choose another host or path, or change the other Application"; message != want {
 		t.Errorf("the message is %q, want %q", message, want)
 	}
@@ -103,23 +103,24 @@ func TestAHostConflictHeals(t *testing.T) {
 	}
 }
 
-// An Application that moves to an address which an older one has loses its own Ingress; one that moves to an address
-// of a younger one takes it away, because it is the older.
-func TestAnAddressThatIsTakenLaterBelongsToTheOldest(t *testing.T) {
+// An Application that moves to an address which another one holds loses its own Ingress, even if it is the older one.
+func TestAnAddressStaysWithWhoeverHoldsIt(t *testing.T) {
 	s := newSuite(t)
 	host := s.Namespace + ".example.com"
-	s.create(claim("a-first", "a."+host, "/"))
+	first := s.create(claim("a-first", "a."+host, "/"))
 	second := s.create(claim("b-second", host, "/"))
 	s.awaitReady("a-first", 1)
 	s.awaitReady("b-second", 1)
+	uid := s.awaitIngress(second)
 	s.Edit(s.application("a-first"), `{"spec":{"ingress":{"host":"`+host+`"}}}`)
 	edited := time.Now()
-	s.awaitReason(second, v1alpha1.ReasonHostConflict)
+	s.awaitReason(first, v1alpha1.ReasonHostConflict)
 	if took := time.Since(edited); took > soon {
 		t.Errorf("it took %s", took)
 	}
-	s.assertNoIngress("b-second")
-	s.awaitReady("a-first", 1)
+	s.assertNoIngress("a-first")
+	s.awaitReady("b-second", 1)
+	s.assertSameIngress(second, uid)
 }
 
 func TestOtherAddressesAreNoConflict(t *testing.T) {

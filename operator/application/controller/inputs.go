@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,21 +12,13 @@ import (
 	"github.com/example/memcached-operator/operator/application/desired"
 )
 
-// The field indexes of Applications.
-const (
-	addressField = "spec.ingress.address"
-	cacheField   = "spec.caches.name"
-)
+// cacheField is the field index of Applications by the names of their caches.
+const cacheField = "spec.caches.name"
 
 // IndexApplications adds the field indexes that this package uses.
 func IndexApplications(ctx context.Context, indexer client.FieldIndexer) error {
 	for field, values := range map[string]func(*v1alpha1.Application) []string{
-		addressField: func(a *v1alpha1.Application) []string {
-			if address := desired.Address(a); address != "" {
-				return []string{address}
-			}
-			return nil
-		},
+		hostField: hostKeys,
 		cacheField: func(a *v1alpha1.Application) []string {
 			var names []string
 			for _, cache := range a.Spec.Caches {
@@ -49,7 +40,7 @@ func IndexApplications(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// ApplicationInputs reads what the desired state of an Application is computed from.
+// ApplicationInputs reads what the desired state of an Application is computed from, but for what concerns its host.
 func ApplicationInputs(
 	ctx context.Context, reader client.Reader, application *v1alpha1.Application,
 ) (desired.Inputs, error) {
@@ -64,24 +55,7 @@ func ApplicationInputs(
 			in.Caches = append(in.Caches, cache)
 		}
 	}
-	var err error
-	in.Claimants, err = Claimants(ctx, reader, application)
-	return in, err
-}
-
-// Claimants returns the other Applications, of any namespace, that have the same address.
-func Claimants(ctx context.Context, reader client.Reader, application *v1alpha1.Application) ([]v1alpha1.Application, error) {
-	address := desired.Address(application)
-	if address == "" {
-		return nil, nil
-	}
-	found := &v1alpha1.ApplicationList{}
-	if err := reader.List(ctx, found, client.MatchingFields{addressField: address}); err != nil {
-		return nil, fmt.Errorf("list the Applications with the address %s: %w", address, err)
-	}
-	return slices.DeleteFunc(found.Items, func(other v1alpha1.Application) bool {
-		return other.Namespace == application.Namespace && other.Name == application.Name
-	}), nil
+	return in, nil
 }
 
 // UsersOf returns the Applications that list a cache.

@@ -2,6 +2,9 @@ package controller
 
 import (
 	"context"
+	"slices"
+	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -23,6 +26,9 @@ type Reconciler struct {
 	// Client reads from the cache and writes to the API server.
 	Client client.Client
 
+	// Live reads from the API server.
+	Live client.Reader
+
 	// Applier writes the objects that an Application owns.
 	Applier *apply.Applier
 
@@ -31,6 +37,9 @@ type Reconciler struct {
 
 	// Clock provides the transition times of conditions.
 	Clock clock.PassiveClock
+
+	// claiming is held while a host is claimed.
+	claiming sync.Mutex
 }
 
 // Reconcile makes the cluster match one Application. The status is written even if an earlier stage fails.
@@ -39,23 +48,48 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if found, err := r.Reporter.Read(ctx, request.NamespacedName, application); !found {
 		return reconcileerror.Resolve(err)
 	}
-	next, now := application.DeepCopy(), metav1.NewTime(r.Clock.Now())
 	in, err := ApplicationInputs(ctx, r.Client, application)
+	if err == nil {
+		err = r.hosts().add(ctx, &in)
+	}
+	now := metav1.NewTime(r.Clock.Now())
 	if err != nil {
+		next := application.DeepCopy()
 		conditions.SetUnread(&next.Status.Conditions, application.Generation, err, now)
 		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: application, After: next, Err: err}))
+	}
+	in, claimErr := r.claimHost(ctx, in)
+	application = in.Application
+	if reconcileerror.IsStale(claimErr) {
+		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: application, After: application, Err: claimErr}))
 	}
 	plan, planErr := desired.Plan(in)
 	id := desired.Identity(application)
 	applied, applyErr := r.Applier.Apply(ctx, application, plan)
+	if slices.ContainsFunc(applied.Changes, removesIngress) {
+		in.Ingress = nil
+	}
 	observed, observeErr := children.Read(ctx, r.Client, application, id, plan, applied.Objects)
-	err = reconcileerror.Join(applyErr, observeErr, planErr)
+	err = reconcileerror.Join(claimErr, applyErr, observeErr, planErr)
 
+	next := application.DeepCopy()
 	next.Status = status.Application(in, conditions.Reconcile{
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 	})
 	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
 		Before: application, After: next, SpecApplied: application.Status.ObservedGeneration == application.Generation,
 		Changes: applied.Changes, Rollout: observed.Workload(), Err: err,
-	}))
+	}), recheck(in))
+}
+
+func removesIngress(change apply.Change) bool {
+	return change.Action == apply.Deleted && change.Object.Kind == "Ingress"
+}
+
+// recheck returns when to look again without a change of an Application that concerns this one, 0 if not at all.
+func recheck(in desired.Inputs) time.Duration {
+	if holder := desired.Holder(in); holder != nil && holder.Status.IngressClaim == nil {
+		return unclaimedRecheck
+	}
+	return 0
 }

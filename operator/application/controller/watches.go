@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,7 +32,8 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 	err := builder.ControllerManagedBy(mgr).
 		Named("application").
 		WithOptions(watch.Options()).
-		Watches(&v1alpha1.Application{}, watch.Handler(itselfAndClaimants(mgr.GetCache()), watch.Owner)).
+		Watches(&v1alpha1.Application{}, watch.Handler(watch.Self, watch.Owner)).
+		Watches(&v1alpha1.Application{}, watch.Handler(rivals(mgr.GetCache()), hostChange)).
 		Watches(&cachev1alpha1.Memcached{}, watch.Handler(users(mgr.GetCache()), cacheChange)).
 		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).
 		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).
@@ -45,17 +47,18 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 	return nil
 }
 
-// itselfAndClaimants returns the changed Application and those with the same address: one of them may gain or lose the
-// address.
-func itselfAndClaimants(reader client.Reader) watch.MapFunc {
+// rivals returns the Applications whose host is in conflict with that of the changed one: one of them may get it.
+func rivals(reader client.Reader) watch.MapFunc {
 	return func(object client.Object) []types.NamespacedName {
-		names := watch.Self(object)
 		application, ok := object.(*v1alpha1.Application)
 		if !ok {
-			return names
+			return nil
 		}
-		claimants, err := Claimants(context.Background(), reader, application)
-		return append(names, namesOf(claimants, err)...)
+		var names []types.NamespacedName
+		for _, address := range addresses(application) {
+			names = append(names, namesOf(inConflict(context.Background(), reader, application, address))...)
+		}
+		return names
 	}
 }
 
@@ -77,6 +80,16 @@ func namesOf(applications []v1alpha1.Application, err error) []types.NamespacedN
 		names = append(names, client.ObjectKeyFromObject(&applications[i]))
 	}
 	return names
+}
+
+// hostChange is the Delay of Applications for their rivals: what an Application wants and what it has claimed are urgent.
+func hostChange(before, now client.Object) time.Duration {
+	a, okA := before.(*v1alpha1.Application)
+	b, okB := now.(*v1alpha1.Application)
+	if !okA || !okB || !slices.Equal(addresses(a), addresses(b)) {
+		return 0
+	}
+	return watch.StatusDelay
 }
 
 // cacheChange is the Delay of Memcacheds: deletion and a new binding are urgent. A new Memcached usually publishes its

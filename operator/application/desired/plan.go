@@ -35,20 +35,27 @@ func Plan(in Inputs) (owned.Plan, error) {
 		plan.Kept = append(plan.Kept, reference(in, appsv1.SchemeGroupVersion.WithKind("Deployment")))
 	}
 	plan.Present = append(plan.Present, service(in))
-	if in.Application.Spec.Ingress != nil && Holder(in) == nil {
-		plan.Present = append(plan.Present, ingress(in))
-		plan.Needs = []owned.Need{{
-			Object: reference(in, networkingv1.SchemeGroupVersion.WithKind("Ingress")), Needs: reference(in, corev1.SchemeGroupVersion.WithKind("Service")),
-		}}
-	} else {
-		plan.Absent = append(plan.Absent, reference(in, networkingv1.SchemeGroupVersion.WithKind("Ingress")))
-	}
+	addIngress(&plan, in)
 	if Replicas(in.Application) >= disruptible {
 		plan.Present = append(plan.Present, disruptionBudget(in))
 	} else {
 		plan.Absent = append(plan.Absent, reference(in, policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")))
 	}
 	return plan, err
+}
+
+// addIngress adds the Ingress. It stays as it is if nobody else holds the address, and the claim could not be recorded.
+func addIngress(plan *owned.Plan, in Inputs) {
+	own := reference(in, networkingv1.SchemeGroupVersion.WithKind("Ingress"))
+	switch {
+	case HasHost(in):
+		plan.Present = append(plan.Present, ingress(in))
+		plan.Needs = []owned.Need{{Object: own, Needs: reference(in, corev1.SchemeGroupVersion.WithKind("Service"))}}
+	case in.Application.Spec.Ingress != nil && Holder(in) == nil:
+		plan.Kept = append(plan.Kept, own)
+	default:
+		plan.Absent = append(plan.Absent, own)
+	}
 }
 
 // Identity returns the identity for the labels of an Application's objects.

@@ -2,12 +2,10 @@ package desired_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
@@ -17,8 +15,8 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-func inputs(object *v1alpha1.Application, claimants ...v1alpha1.Application) desired.Inputs {
-	return desired.Inputs{Application: object, Claimants: claimants}
+func inputs(object *v1alpha1.Application) desired.Inputs {
+	return desired.Inputs{Application: object}
 }
 
 // plan returns the plan for valid inputs.
@@ -42,8 +40,8 @@ func TestPlan(t *testing.T) {
 		"plain":          sample(),
 		"no-replica":     sample().Replicas(0),
 		"two-replicas":   sample().Replicas(2),
-		"ingress":        sample().Ingress("example.foo.com", "", "nginx"),
-		"ingress-tls":    sample().Ingress("example.foo.com", "/shop", "nginx").Spec(func(s *v1alpha1.ApplicationSpec) { s.Ingress.TLSSecret = "shop-tls" }),
+		"ingress":        sample().Ingress("example.foo.com", "", "nginx").Claims(testkit.Now),
+		"ingress-tls":    sample().Ingress("example.foo.com", "/shop", "nginx").Claims(testkit.Now).Spec(func(s *v1alpha1.ApplicationSpec) { s.Ingress.TLSSecret = "shop-tls" }),
 		"caches":         sample().Caches("sessions", "pages").Env("GREETING", "hello").Env("SERVERS", "$(MEMCACHED_SERVERS)"),
 		"environment":    sample().Spec(environment),
 		"open-security":  sample().Spec(openSecurity),
@@ -129,64 +127,8 @@ func TestThePodTemplateDependsOnTheSpecAlone(t *testing.T) {
 	in := inputs(sample().Caches("a").Ingress("a.example.com", "/", "").Obj())
 	want := plan(t, in).Present[0]
 	in.Caches = []cachev1alpha1.Memcached{*testkit.MakeMemcached("a").Size(3).Obj()}
-	in.Claimants = []v1alpha1.Application{*sample().Namespace("a").Ingress("a.example.com", "/", "").Obj()}
+	in.Rivals = []desired.Rival{{Application: sample().Namespace("a").Ingress("a.example.com", "/", "").Claims(testkit.Now).Obj()}}
 	if difference := cmp.Diff(want, plan(t, in).Present[0]); difference != "" {
 		t.Errorf("the Deployment depends on more than the spec:\n%s", difference)
-	}
-}
-
-func TestTheOldestClaimantHoldsTheAddress(t *testing.T) {
-	at := func(second int) metav1.Time { return metav1.NewTime(time.Date(2030, 1, 1, 0, 0, second, 0, time.UTC)) }
-	claims := func(namespace, name string, second int) *v1alpha1.Application {
-		return testkit.MakeApplication(name).Namespace(namespace).Created(at(second)).Ingress("a.example.com", "/", "").Obj()
-	}
-	for name, test := range map[string]struct {
-		claimants []v1alpha1.Application
-		want      string
-	}{
-		"nobody else":          {},
-		"a younger one":        {claimants: []v1alpha1.Application{*claims("a", "a", 6)}},
-		"an older one":         {claimants: []v1alpha1.Application{*claims("z", "z", 4)}, want: "z/z"},
-		"the oldest of two":    {claimants: []v1alpha1.Application{*claims("b", "b", 4), *claims("c", "c", 3)}, want: "c/c"},
-		"an earlier name":      {claimants: []v1alpha1.Application{*claims("m", "a", 5)}, want: "m/a"},
-		"a later name":         {claimants: []v1alpha1.Application{*claims("m", "z", 5)}},
-		"an earlier namespace": {claimants: []v1alpha1.Application{*claims("a", "z", 5)}, want: "a/z"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in := inputs(claims("m", "m", 5), test.claimants...)
-			got := ""
-			if holder := desired.Holder(in); holder != nil {
-				got = holder.Namespace + "/" + holder.Name
-			}
-			if got != test.want {
-				t.Errorf("the address belongs to %q, want %q", got, test.want)
-			}
-			found := plan(t, in)
-			if hasIngress := len(found.Present) == 3; hasIngress != (test.want == "") {
-				t.Errorf("the plan is %+v", found)
-			}
-		})
-	}
-}
-
-func TestAddressesAreTheSameWithAndWithoutASlashAtTheEnd(t *testing.T) {
-	address := func(host, path string) string {
-		return desired.Address(testkit.MakeApplication("a").Ingress(host, path, "").Obj())
-	}
-	for name, test := range map[string]struct {
-		a, b string
-		same bool
-	}{
-		"nothing and the root":     {a: address("h", ""), b: address("h", "/"), same: true},
-		"with and without a slash": {a: address("h", "/shop"), b: address("h", "/shop/"), same: true},
-		"two paths":                {a: address("h", "/shop"), b: address("h", "/")},
-		"two hosts":                {a: address("h", "/"), b: address("i", "/")},
-	} {
-		if (test.a == test.b) != test.same {
-			t.Errorf("%s: %q and %q", name, test.a, test.b)
-		}
-	}
-	if none := desired.Address(testkit.MakeApplication("a").Obj()); none != "" {
-		t.Errorf("without an ingress the address is %q", none)
 	}
 }

@@ -48,6 +48,9 @@ func Application(in desired.Inputs, run conditions.Reconcile) v1alpha1.Applicati
 	}
 	next.Selector = run.Selector
 	next.URL = address(application, run.Observed)
+	if !desired.HasHost(in) && !desired.Serves(in.Ingress, desired.ClaimedAddress(application)) {
+		next.IngressClaim = nil
+	}
 	next.Replicas, next.ReadyReplicas = pods.Replicas(), pods.ReadyPods()
 	pods.SetAll(&next.Conditions)
 	return next
@@ -69,22 +72,22 @@ func address(application *v1alpha1.Application, observed workload.Observed) stri
 	return ""
 }
 
-// hostConflict reports the older Application with the same address. An Application of another namespace is not named,
-// because the user may not be allowed to see it.
+// hostConflict reports the Application that holds the address. What is in another namespace is not told, because the user may not
+// be allowed to see it.
 func hostConflict(in desired.Inputs) (string, string, bool) {
 	holder := desired.Holder(in)
 	if holder == nil {
 		return "", "", false
 	}
-	whom := "an Application of another namespace"
-	if holder.Namespace == in.Application.Namespace {
-		whom = "Application " + holder.Name
+	relation := "belongs to Application " + holder.Name
+	if holder.Namespace != in.Application.Namespace {
+		relation = "belongs to, or overlaps with that of, an Application of another namespace"
 	}
 	ingress := in.Application.Spec.Ingress
 	return v1alpha1.ReasonHostConflict, fmt.Sprintf(
-		"Host %s with path %s belongs to %s, which is older, so no Ingress is created: "+
+		"Host %s with path %s %s, which had it first, so no Ingress is created: "+
 			"choose another host or path, or change the other Application",
-		ingress.Host, desired.Path(ingress), whom), true
+		ingress.Host, desired.Path(ingress), relation), true
 }
 
 // cacheNotFound reports caches that do not exist.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,17 +38,16 @@ func bound(name string) v1alpha1.Memcached {
 
 func unbound(name string) v1alpha1.Memcached { return *testkit.MakeMemcached(name).Obj() }
 
-// elder is an Application that holds the host a.example.com.
-func elder(namespace string) []appv1alpha1.Application {
-	return []appv1alpha1.Application{*testkit.MakeApplication("elder").Namespace(namespace).
-		Created(metav1.NewTime(testkit.Now.Add(-time.Hour))).Ingress("a.example.com", "/", "").Obj()}
+// holder is an Application that has claimed the host a.example.com with a path.
+func holder(namespace, path string) []desired.Rival {
+	return []desired.Rival{{Application: testkit.MakeApplication("holder").Namespace(namespace).Ingress("a.example.com", path, "").Claims(testkit.Now).Obj()}}
 }
 
 // Each case gives the four conditions as "Ready Available Progressing Degraded", and Ready's message.
 func TestConditionsOfAnApplication(t *testing.T) {
 	for name, test := range map[string]struct {
 		application *testkit.Application
-		claimants   []appv1alpha1.Application
+		rivals      []desired.Rival
 		caches      []v1alpha1.Memcached
 		deployment  *appsv1.Deployment
 		pods        []corev1.Pod
@@ -135,20 +135,20 @@ func TestConditionsOfAnApplication(t *testing.T) {
 			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a"), bound("b")}, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want: "True/AllPodsReady True/AllPodsReady False/AsExpected False/AsExpected",
 		},
-		"an older Application has the host": {
-			application: web().Ingress("a.example.com", "/", ""), claimants: elder("default"), deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
+		"another Application has the host": {
+			application: web().Ingress("a.example.com", "/", ""), rivals: holder("default", "/"), deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want: "False/HostConflict True/AllPodsReady False/AsExpected True/HostConflict",
-			message: "Host a.example.com with path / belongs to Application elder, which is older, so no Ingress is created: " +
+			message: "Host a.example.com with path / belongs to Application holder, which had it first, so no Ingress is created: " +
 				"choose another host or path, or change the other Application",
 		},
-		"an older Application of another namespace has the host": {
-			application: web().Ingress("a.example.com", "/", ""), claimants: elder("secret"), deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
+		"an Application of another namespace has a host that overlaps": {
+			application: web().Ingress("a.example.com", "/", ""), rivals: holder("secret", "/shop"), deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want: "False/HostConflict True/AllPodsReady False/AsExpected True/HostConflict",
-			message: "Host a.example.com with path / belongs to an Application of another namespace, which is older, so no Ingress is created: " +
+			message: "Host a.example.com with path / belongs to, or overlaps with that of, an Application of another namespace, which had it first, so no Ingress is created: " +
 				"choose another host or path, or change the other Application",
 		},
 		"a failed reconcile comes before all else": {
-			application: web().Caches("a").Ingress("a.example.com", "/", ""), claimants: elder("default"),
+			application: web().Caches("a").Ingress("a.example.com", "/", ""), rivals: holder("default", "/"),
 			err:     reconcileerror.Terminal(appv1alpha1.ReasonNameConflict, errors.New("Deployment web already exists")),
 			want:    "False/NameConflict False/NoPodReady False/NameConflict True/NameConflict",
 			message: "Deployment web already exists",
@@ -159,7 +159,7 @@ func TestConditionsOfAnApplication(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := desired.Inputs{Application: test.application.Obj(), Claimants: test.claimants, Caches: test.caches}
+			in := desired.Inputs{Application: test.application.Obj(), Rivals: test.rivals, Caches: test.caches}
 			got := status.Application(in, conditions.Reconcile{
 				Observed: workload.Observed{Deployment: test.deployment, Pods: test.pods}, Err: test.err, Now: testkit.Now,
 			})
@@ -201,6 +201,37 @@ func TestURL(t *testing.T) {
 			in := desired.Inputs{Application: test.application.Obj()}
 			if got := status.Application(in, conditions.Reconcile{Observed: observed, Now: testkit.Now}); got.URL != test.want {
 				t.Errorf("the URL is %q, want %q", got.URL, test.want)
+			}
+		})
+	}
+}
+
+// A claim ends when the spec no longer asks for it and the Ingress for it is gone.
+func TestWhenAClaimEnds(t *testing.T) {
+	serving := &networkingv1.Ingress{Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{
+		Host: "a.example.com", IngressRuleValue: networkingv1.IngressRuleValue{
+			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: "/"}}},
+		},
+	}}}}
+	with := func() *testkit.Application { return web().Ingress("a.example.com", "/", "").Claims(testkit.Now) }
+	without := with().Spec(func(s *appv1alpha1.ApplicationSpec) { s.Ingress = nil })
+	earlier := []desired.Rival{{Application: testkit.MakeApplication("a").Ingress("a.example.com", "/", "").
+		Claims(metav1.NewTime(testkit.Now.Add(-time.Hour))).Obj()}}
+	for name, test := range map[string]struct {
+		in    desired.Inputs
+		stays bool
+	}{
+		"the spec asks for it":                       {in: desired.Inputs{Application: with().Obj(), Ingress: serving}, stays: true},
+		"the spec asks for it, without an Ingress":   {in: desired.Inputs{Application: with().Obj()}, stays: true},
+		"the spec asks for nothing":                  {in: desired.Inputs{Application: without.Obj()}},
+		"the spec asks for nothing, with an Ingress": {in: desired.Inputs{Application: without.Obj(), Ingress: serving}, stays: true},
+		"the spec asks for another path":             {in: desired.Inputs{Application: with().Ingress("a.example.com", "/shop", "").Obj()}},
+		"somebody else has claimed it before":        {in: desired.Inputs{Application: with().Obj(), Rivals: earlier}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := status.Application(test.in, conditions.Reconcile{Now: testkit.Now})
+			if stays := got.IngressClaim != nil; stays != test.stays {
+				t.Errorf("the claim is %+v", got.IngressClaim)
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package testkit
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -101,6 +103,13 @@ func (a *Application) Env(name, value string) *Application {
 // Ingress sets the host of the ingress, its path and its class.
 func (a *Application) Ingress(host, path, class string) *Application {
 	a.object.Spec.Ingress = &appv1alpha1.IngressSpec{Host: host, Path: path, ClassName: class}
+	return a
+}
+
+// Claims makes the status say that the Application has the host and path of its ingress since a time.
+func (a *Application) Claims(since metav1.Time) *Application {
+	ingress := a.object.Spec.Ingress
+	a.object.Status.IngressClaim = &appv1alpha1.IngressClaim{Host: ingress.Host, Path: cmp.Or(ingress.Path, "/"), Since: metav1.NewMicroTime(since.Time)}
 	return a
 }
 

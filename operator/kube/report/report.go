@@ -120,7 +120,7 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) error {
 		r.Recorder.Event(o.Before, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, o.Step)
 	}
 	if !reconcileerror.IsStale(o.Err) {
-		if err := r.write(ctx, o.Before, o.After); err != nil {
+		if err := r.WriteStatus(ctx, o.Before, o.After); err != nil {
 			o.Err = err
 		} else {
 			r.announceReady(ctx, o.Before, o.After)
@@ -138,9 +138,10 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) error {
 	return o.Err
 }
 
-// write writes the status if it has changed. It sends a patch, so that fields of a newer version of the operator are
-// kept, with the resourceVersion, so that the API server rejects a status computed from an outdated copy.
-func (r *Reporter) write(ctx context.Context, before, after Object) error {
+// WriteStatus writes the status if it has changed, and gives after the new resourceVersion. It sends a patch, so that fields of a
+// newer version of the operator are kept, with the resourceVersion, so that the API server rejects a status computed from an
+// outdated copy.
+func (r *Reporter) WriteStatus(ctx context.Context, before, after Object) error {
 	if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
@@ -159,6 +160,7 @@ func (r *Reporter) write(ctx context.Context, before, after Object) error {
 	if written.GetResourceVersion() != before.GetResourceVersion() {
 		r.superseded.Store(client.ObjectKeyFromObject(before), before.GetResourceVersion())
 	} // Otherwise nothing has changed, for example because the CRD of an older release has none of the fields.
+	after.SetResourceVersion(written.GetResourceVersion())
 	return nil
 }
 

@@ -18,8 +18,8 @@ type ApplicationSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('[[:space:]]')",message="image must not contain spaces or line breaks: remove them (for example docker.io/library/nginx:1.29)"
 	Image string `json:"image"`
 
-	// Replicas is the number of pods. 0 stops all pods and keeps the object. With 2 or more, a PodDisruptionBudget lets
-	// only one pod be evicted at a time. Default: 1.
+	// Replicas is the number of pods, at most 1000. 0 stops all pods and keeps the object. With 2 or more, a
+	// PodDisruptionBudget lets only one pod be evicted at a time. Default: 1.
 	//
 	// +optional
 	// +kubebuilder:default=1
@@ -103,8 +103,9 @@ type EnvVar struct {
 
 // IngressSpec is the address of the application outside the cluster.
 type IngressSpec struct {
-	// Host is the DNS name, for example shop.example.com. A leading *. matches all names one level below. If two
-	// Applications have the same host and path, the older one gets the Ingress.
+	// Host is the DNS name, for example shop.example.com. A leading *. matches all names one level below. An Application
+	// gets no Ingress while another one has the same host and path, or one of another namespace has a host and path that
+	// overlap with them. Whoever had them first keeps them.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -178,6 +179,12 @@ type ApplicationStatus struct {
 	// +optional
 	URL string `json:"url,omitempty"`
 
+	// IngressClaim is the host and path that belong to the application, and to no other one. Without it, the application
+	// has no Ingress.
+	//
+	// +optional
+	IngressClaim *IngressClaim `json:"ingressClaim,omitempty"`
+
 	// Conditions are Ready (the summary), Available, Progressing and Degraded.
 	//
 	// +optional
@@ -186,6 +193,24 @@ type ApplicationStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchMergeKey:"type" patchStrategy:"merge"`
+}
+
+// IngressClaim records that a host and path belong to an application. It stays as long as the spec asks for them.
+type IngressClaim struct {
+	// Host is the DNS name, as in spec.ingress.host.
+	//
+	// +required
+	Host string `json:"host"`
+
+	// Path is the prefix of the URL paths, as in spec.ingress.path.
+	//
+	// +required
+	Path string `json:"path"`
+
+	// Since is when the application got them.
+	//
+	// +required
+	Since metav1.MicroTime `json:"since"`
 }
 
 // Application is a web application: pods of one image behind a Service and, optionally, an Ingress, with access to the

@@ -58,8 +58,9 @@ const (
 	// ReasonProgressDeadlineExceeded: a rollout has made no progress for ten minutes.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 
-	// ReasonHostConflict: an older Application has an ingress with the same host and path, and keeps them. No Ingress
-	// is created for this one until the older one gives them up or is deleted, or this one uses others.
+	// ReasonHostConflict: another Application has the same host and path, or one of another namespace has a host and path
+	// that overlap with them, and keeps them. No Ingress is created for this one until the other one gives them up or is
+	// deleted, or this one uses others.
 	ReasonHostConflict = "HostConflict"
 
 	// ReasonCacheNotFound: a Memcached in spec.caches does not exist. The pods run without it.
