@@ -2,9 +2,11 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -235,4 +237,34 @@ func TestApplicationsOfOneNameInTwoNamespacesAreApart(t *testing.T) {
 	s.awaitReady("web", 1)
 	s.Namespace = other
 	s.awaitReady("web", 2)
+}
+
+// kubectl rollout restart sets an annotation in the pod template. It stays, and Kubernetes replaces the pods.
+func TestARolloutRestartReplacesThePods(t *testing.T) {
+	s := newSuite(t)
+	s.create(testkit.MakeApplication("shop").Replicas(2))
+	s.awaitReady("shop", 2)
+	before := s.podsOf("shop")
+	const annotation = "kubectl.kubernetes.io/restartedAt"
+	s.Edit(testenv.Named[appsv1.Deployment](s.Env, "shop"),
+		`{"spec":{"template":{"metadata":{"annotations":{"`+annotation+`":"2026-01-01T00:00:00Z"}}}}}`)
+	s.Await("all pods are replaced", func(context.Context) error {
+		if now := s.podsOf("shop"); len(now) != 2 || slices.ContainsFunc(now, func(pod string) bool { return slices.Contains(before, pod) }) {
+			return fmt.Errorf("the pods are %v, before they were %v", now, before)
+		}
+		return nil
+	})
+	s.Edit(s.application("shop"), `{"spec":{"image":"registry.example.com/web:2"}}`)
+	s.Await("the new image", func(ctx context.Context) error {
+		deployment, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "shop")
+		if err == nil && deployment.Spec.Template.Spec.Containers[0].Image != "registry.example.com/web:2" {
+			return errors.New("the template has the old image")
+		}
+		return err
+	})
+	s.awaitReady("shop", 2)
+	template := testenv.MustGet[appsv1.Deployment](s.Env, "shop").Spec.Template
+	if template.Annotations[annotation] == "" {
+		t.Errorf("the annotations of the template are %v", template.Annotations)
+	}
 }
