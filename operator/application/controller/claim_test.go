@@ -10,6 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/application/desired"
@@ -18,7 +19,7 @@ import (
 )
 
 // clientWith returns a client that has these Applications, and the indexes of the operator's cache.
-func clientWith(t *testing.T, applications ...*v1alpha1.Application) client.Client {
+func clientWith(t *testing.T, applications ...*v1alpha1.Application) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, networkingv1.AddToScheme} {
@@ -59,10 +60,15 @@ func TestAHostIsNotClaimedFromAnOutdatedCache(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cached := clientWith(t, asks("older", time.Hour).Obj(), asks("younger", time.Minute).Obj())
-			reconciler := &Reconciler{
-				Client: cached, Live: clientWith(t, test.live...), Reporter: &report.Reporter{Client: cached},
-				Clock: clocktesting.NewFakePassiveClock(testkit.Now.Time),
-			}
+			reconciler := &Reconciler{Client: cached, Live: clientWith(t, test.live...), Clock: clocktesting.NewFakePassiveClock(testkit.Now.Time)}
+			reconciler.Reporter = &report.Reporter{Client: interceptor.NewClient(cached, interceptor.Funcs{SubResourcePatch: func(
+				ctx context.Context, c client.Client, resource string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption,
+			) error {
+				if reconciler.claiming.TryLock() {
+					t.Error("another Application could claim the host while this claim is written")
+				}
+				return c.SubResource(resource).Patch(ctx, object, patch, options...)
+			}})}
 			in := desired.Inputs{Application: &v1alpha1.Application{}}
 			if err := cached.Get(t.Context(), client.ObjectKey{Namespace: "older", Name: "web"}, in.Application); err != nil {
 				t.Fatal(err)
