@@ -5,17 +5,19 @@ import "slices"
 // Class says what a change does to the items of a cache.
 type Class string
 
-// The classes, the mildest first. None means that there is no change.
+// The classes, the mildest first. None means that there is no change. NextReplacement means that running pods cannot have the change
+// and nobody needs it at once: a pod gets it when it is replaced for another reason.
 const (
-	None Class = ""
-	Live Class = "Live"
-	Warm Class = "Warm"
-	Cold Class = "Cold"
+	None            Class = ""
+	NextReplacement Class = "NextReplacement"
+	Live            Class = "Live"
+	Warm            Class = "Warm"
+	Cold            Class = "Cold"
 )
 
 // Worse reports whether c costs more than other.
 func (c Class) Worse(other Class) bool {
-	order := []Class{None, Live, Warm, Cold}
+	order := []Class{None, NextReplacement, Live, Warm, Cold}
 	return slices.Index(order, c) > slices.Index(order, other)
 }
 

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/blang/semver/v4"
 
@@ -39,6 +40,28 @@ func cold(reason string) func(comparison) (Class, string) {
 // replaced is for fields that cannot be changed on a running pod.
 func replaced(what string) func(comparison) (Class, string) {
 	return cold(what + " of a running pod cannot be changed: each pod is replaced and starts empty.")
+}
+
+const atNextReplacement = "Running pods stay as they are, and each gets this when it is replaced for another reason."
+
+// command is for the command of memcached. With warm restart it is the script that starts memcached.
+func command(c comparison) (Class, string) {
+	if c.onDelete() && c.given.Arguments.MemoryFile != "" && c.given.Arguments.MemoryFile == c.wanted.Arguments.MemoryFile {
+		return NextReplacement, atNextReplacement
+	}
+	return replaced("The command")(c)
+}
+
+// deferrable matches the other paths that running pods can do without: the user can set none of them.
+var deferrable = regexp.MustCompile(`^spec\.containers\[(memcached|agent)\]\.(livenessProbe|readinessProbe|startupProbe|lifecycle|env)\b` +
+	`|^spec\.containers\[agent\]\.resources\b`)
+
+// other is for a path of the pod template that has no field of its own. Nobody has measured that a change of it is milder than cold.
+func (c comparison) other(path string) (Class, string) {
+	if c.onDelete() && deferrable.MatchString(path) {
+		return NextReplacement, atNextReplacement
+	}
+	return replaced("This part")(c)
 }
 
 // layout is for options that decide how memcached lays out items in memory.

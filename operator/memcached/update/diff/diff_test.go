@@ -65,7 +65,7 @@ var classes = map[string][4]diff.Class{
 	"Image":                     {cold, cold, cold, warm},
 	"Partial":                   {none, none, none, none},
 	"Version":                   {none, live, live, live},
-	"Command":                   {cold, cold, cold, cold},
+	"Command":                   {cold, cold, cold, diff.NextReplacement},
 	"Arguments.CacheMemory":     {cold, live, live, cold},
 	"Arguments.MaxConnections":  {cold, cold, cold, cold},
 	"Arguments.MaxItemSize":     {cold, cold, cold, cold},

@@ -2,7 +2,8 @@
 //
 //   - live: nothing restarts;
 //   - warm: memcached restarts in the same pod and finds its items again;
-//   - cold: the items are lost.
+//   - cold: the items are lost;
+//   - next replacement: milder than live; running pods do without the change.
 //
 // It only compares. Whether and when a change is made is up to its callers, packages pending and rollout.
 //

@@ -26,7 +26,7 @@ var fields = []field{
 		class: cold("The new workload creates its own pods, which start empty; the old pods are removed when the new ones are ready.")},
 	{name: "image", text: func(s State) string { return s.Image }, class: image},
 	{name: "version", text: func(s State) string { return s.Version }, class: version},
-	{name: "command", text: func(s State) string { return list(s.Command) }, class: replaced("The command")},
+	{name: "command", text: func(s State) string { return list(s.Command) }, class: command},
 
 	{name: "arguments.cacheMemory", text: func(s State) string { return number(s.Arguments.CacheMemory) + "Mi" }, class: cacheMemory},
 	{name: "arguments.maxConnections", text: func(s State) string { return number(s.Arguments.MaxConnections) },
@@ -84,8 +84,7 @@ var fields = []field{
 		class: patched("Annotations are changed on the running pods.")},
 }
 
-// rest returns a change for each other path of the pod template that differs. These changes are all cold, because nobody has
-// measured that they are milder.
+// rest returns a change for each other path of the pod template that differs.
 func rest(c comparison) []Change {
 	paths := maps.Clone(c.given.Rest)
 	if paths == nil {
@@ -99,7 +98,7 @@ func rest(c comparison) []Change {
 		if had == has && from == to || c.given.Partial && !has {
 			continue
 		}
-		class, reason := replaced("This part")(c)
+		class, reason := c.other(path)
 		changes = append(changes, Change{Field: "template." + path, Class: class, Reason: reason, From: from, To: to})
 	}
 	return changes

@@ -2,6 +2,7 @@ package diff_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,7 +33,7 @@ func wantedTemplate(t *testing.T) *corev1.PodTemplateSpec {
 	if err := yaml.Unmarshal(raw, &plan); err != nil {
 		t.Fatal(err)
 	}
-	return plan.Present[0].Spec.Template
+	return plan.Present[1].Spec.Template // After its record.
 }
 
 // storedTemplate returns the same template as the API server stores it. k8s.io/kubernetes v1.36.3 wrote it, with its defaults.
@@ -186,6 +187,61 @@ func TestReadFails(t *testing.T) {
 		edit(template)
 		if state, err := diff.Read(diff.Deployment, template); err == nil || err.Error() != want {
 			t.Errorf("got %+v and %v, want %s", state, err, want)
+		}
+	}
+}
+
+// Every template that a release gave a StatefulSet, rendered again with the same images, differs only in what running pods can have, or
+// get when they are replaced for another reason.
+func TestNoTemplateOfAReleaseNeedsAReplacement(t *testing.T) {
+	released, err := filepath.Glob("../../desired/testdata/released/pods-*/*.yaml")
+	if err != nil || len(released) < 4 {
+		t.Fatalf("found %v, %v", released, err)
+	}
+	for _, path := range released {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			var states [2]diff.State
+			for i, file := range []string{path, filepath.Join("../../desired/pod/testdata", filepath.Base(path))} {
+				raw, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				template := &corev1.PodTemplateSpec{}
+				if err := yaml.Unmarshal(raw, template); err != nil {
+					t.Fatal(err)
+				}
+				if states[i], err = diff.Read(diff.StatefulSet, template); err != nil {
+					t.Fatal(err)
+				}
+			}
+			changes, class := diff.Compare(states[0], states[1], inputs.Features{Resize: true, Shrink: true})
+			if class.Worse(diff.Live) {
+				t.Errorf("an upgrade would change %+v", changes)
+			}
+		})
+	}
+}
+
+// What running pods can do without never waits for approval, and replaces no pod of a StatefulSet.
+func TestWhatPodsGetWhenTheyAreReplaced(t *testing.T) {
+	for path, want := range map[string]diff.Class{
+		"spec.containers[memcached].livenessProbe.periodSeconds": diff.NextReplacement,
+		"spec.containers[memcached].startupProbe.periodSeconds":  diff.NextReplacement,
+		"spec.containers[memcached].env[A].value":                diff.NextReplacement,
+		"spec.containers[memcached].lifecycle.preStop":           diff.NextReplacement,
+		"spec.containers[agent].resources.limits.memory":         diff.NextReplacement,
+		"spec.containers[agent].args[1]":                         diff.Cold,
+		"spec.containers[memcached].securityContext.runAsUser":   diff.Cold,
+		"spec.containers[memcached].resources.limits.hugepages":  diff.Cold,
+		"spec.containers[other].env[A].value":                    diff.Cold,
+		"spec.environment":                                       diff.Cold,
+	} {
+		for workload, wanted := range map[diff.Workload]diff.Class{diff.StatefulSet: want, diff.Deployment: diff.Cold} {
+			after := state(workload)
+			after.Rest = map[string]string{"spec.restartPolicy": "Always", path: "new"}
+			if _, class := diff.Compare(state(workload), after, inputs.Features{}); class != wanted {
+				t.Errorf("in a %s, %s is %q, want %q", workload, path, class, wanted)
+			}
 		}
 	}
 }

@@ -42,7 +42,7 @@ func Decide(i Input) (Decision, error) {
 	case diff.None:
 		// The templates may differ in their bytes, and a Deployment replaces its pods for that. So the given one stays.
 		return Decision{Given: Given{Template: i.Given.Template, Spec: i.Spec}, Cause: all.Cause}, nil
-	case diff.Live, diff.Warm:
+	case diff.NextReplacement, diff.Live, diff.Warm:
 		return all, nil
 	}
 	if i.classOfUserChanges(wanted) == diff.Cold || i.approved(wanted) {
@@ -81,7 +81,7 @@ func (i Input) withoutLoss(wanted *Template) Given {
 		switch _, class := i.compare(i.Given.Template, candidate); class {
 		case diff.None:
 			return Given{Template: i.Given.Template, Spec: i.Spec} // The given bytes stay, as in Decide.
-		case diff.Live, diff.Warm:
+		case diff.NextReplacement, diff.Live, diff.Warm:
 			return Given{Template: candidate, Spec: i.Spec}
 		}
 	}
@@ -99,11 +99,14 @@ func idOf(wanted *Template) string {
 }
 
 func pendingChange(id string, changes []diff.Change, class diff.Class) *v1alpha1.MemcachedPending {
-	if class == diff.None {
+	if !class.Worse(diff.NextReplacement) {
 		return nil
 	}
 	pending := &v1alpha1.MemcachedPending{ID: id, Class: v1alpha1.ChangeClass(class)}
 	for _, c := range changes {
+		if c.Class == diff.NextReplacement {
+			continue // It loses nothing and needs no approval, so it is made with the next change of the template.
+		}
 		pending.Changes = append(pending.Changes, v1alpha1.MemcachedChange{
 			Field: c.Field, Class: v1alpha1.ChangeClass(c.Class), Reason: c.Reason, From: c.From, To: c.To,
 		})

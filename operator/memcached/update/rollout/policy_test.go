@@ -137,3 +137,17 @@ func TestAPodNamesItsRecord(t *testing.T) {
 		t.Errorf("cache-1 names the record %q", c.pod(1).Annotations[owned.RecordAnnotation])
 	}
 }
+
+// Probes, variables and the start script of running pods stay. Nothing waits for them, and nothing restarts.
+func TestWhatPodsGetWhenTheyAreReplaced(t *testing.T) {
+	c := newCluster(t, 2, withWarmRestart())
+	uids, process := c.uids(), c.simulatedPod(1).process
+	template := withWarmRestart().template()
+	template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "new"}}
+	c.wantTemplate(template)
+	expect(t, c.next(), rollout.Patch, 1, "cache-1 is up to date now: template.spec.containers[memcached].env[A].name (NextReplacement)")
+	if got := summarise(c.run(20)); got != "Patch 1, Patch 0" || c.uids() != uids || c.simulatedPod(1).process != process {
+		t.Errorf("made the steps %s", got)
+	}
+	expect(t, c.next(), rollout.None, -1, "")
+}
