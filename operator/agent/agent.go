@@ -101,7 +101,7 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 	a.reloads.Register(registry)
 	a.memory = &memory.Loop{File: o.cacheMemory, Dialer: a.dialer, Interval: o.reloadInterval, Logger: logger}
 	var err error
-	if a.history, err = metrics.OpenHistory(o.directory); err != nil {
+	if a.history, err = metrics.OpenHistory(o.directory, process.Run); err != nil {
 		logger.Warn("Goes on without the history", "error", err)
 	}
 	if a.bridge, err = metrics.NewBridge(o.directory, a.dialer, logger); err != nil {

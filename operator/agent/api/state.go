@@ -32,17 +32,17 @@ type State struct {
 	// restarted.
 	Process int64 `json:"process"`
 
-	// Started is when memcached was last started, in whole seconds. After a warm start it is when the agent first saw the new
-	// process: at most the interval between two checks later.
+	// Started is when memcached's process was started, in whole seconds.
 	Started time.Time `json:"started"`
 
-	// Warm tells whether memcached started with items from before. A memcached that had no items starts cold.
+	// Warm tells whether memcached started with its memory from before. It is measured: memcached's uptime goes on across such a
+	// start, while its process is young.
 	Warm bool `json:"warm"`
 
 	// Before is how many items memcached had at the last check before the start; 0 if there was none.
 	Before int64 `json:"before"`
 
-	// Restored is how many items from before memcached started with. It is a lower bound if the agent saw the start late.
+	// Restored is how many items memcached had at the first check after a warm start; 0 after a cold one.
 	Restored int64 `json:"restored"`
 
 	// Items is how many items memcached has. One or two of them belong to the agent.

@@ -66,15 +66,6 @@ func (s Stats) Ints(into map[string]*int64) (err error) {
 	return nil
 }
 
-// Float returns a statistic that is a number.
-func (s Stats) Float(name string) (float64, error) {
-	value, err := strconv.ParseFloat(s[name], 64)
-	if err != nil {
-		return 0, fmt.Errorf("memcached's statistic %s is no number: %q", name, s[name])
-	}
-	return value, nil
-}
-
 // Read implements net.Conn.
 func (c *Conn) Read(into []byte) (int, error) {
 	return c.reader.Read(into)

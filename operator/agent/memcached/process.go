@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -75,10 +77,47 @@ func (p Process) Started() (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
+	age, err := ageOf(found)
+	return time.Now().Add(-age), err
+}
+
+// Run is one run of memcached, from its start to its end.
+type Run struct {
+	// ID is different for every run, also after the node has rebooted and uses process IDs again.
+	ID string
+
+	// Age is how long ago it was started, at most a tick too long.
+	Age time.Duration
+}
+
+// Run returns the run of memcached that calls itself by a process ID (the pid of its statistics).
+func (p Process) Run(pid int64) (Run, error) {
+	files, err := procfs.NewFS(p.Directory)
+	if err != nil {
+		return Run{}, fmt.Errorf("find process %d: %w", pid, err)
+	}
+	var stat procfs.ProcStat
+	process, err := files.Proc(int(pid))
+	if err == nil {
+		stat, err = process.Stat()
+	}
+	if err != nil || stat.PID == os.Getpid() {
+		return Run{}, fmt.Errorf("memcached calls itself process %d, which is not seen here: does the pod have shareProcessNamespace: true?", pid)
+	}
+	boot, err := os.ReadFile(filepath.Join(p.Directory, "sys/kernel/random/boot_id"))
+	if err != nil {
+		return Run{}, fmt.Errorf("ask for this boot of the node: %w", err)
+	}
+	age, err := ageOf(stat)
+	return Run{ID: fmt.Sprintf("%s/%d/%d", strings.TrimSpace(string(boot)), stat.Starttime, pid), Age: age}, err
+}
+
+// ageOf returns how long ago a process started, at most a tick too long.
+func ageOf(stat procfs.ProcStat) (time.Duration, error) {
 	// The library knows only in whole seconds when the machine booted.
 	var sinceBoot unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &sinceBoot); err != nil {
-		return time.Time{}, fmt.Errorf("ask how long this machine has run: %w", err)
+		return 0, fmt.Errorf("ask how long this machine has run: %w", err)
 	}
-	return time.Now().Add(time.Duration(found.Starttime)*tick - time.Duration(sinceBoot.Nano())), nil
+	return time.Duration(sinceBoot.Nano()) - time.Duration(stat.Starttime)*tick, nil
 }

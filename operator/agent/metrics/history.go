@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/example/memcached-operator/operator/agent/memcached"
 )
 
 // record is the content of the file.
@@ -18,6 +20,7 @@ type record struct {
 	Last     *sample `json:"last,omitempty"`
 	Warm     int64   `json:"warm"`
 	Cold     int64   `json:"cold"`
+	LastWarm bool    `json:"lastWarm"`
 	Before   int64   `json:"before"`
 	Restored int64   `json:"restored"`
 	Since    int64   `json:"since"`
@@ -25,31 +28,24 @@ type record struct {
 
 // Start is a start of memcached.
 type Start struct {
-	Warm     bool      // Whether memcached had items from before.
+	Warm     bool      // Whether memcached went on with the memory of before.
 	Before   int64     // How many items it had at the last check before the start, 0 if there was none.
-	Restored int64     // How many items from before it had at the first check after the start.
-	At       time.Time // When it started, in whole seconds, or the first check after the start, if memcached does not tell.
+	Restored int64     // How many items it had at the first check after a warm start, 0 after a cold one.
+	At       time.Time // When the process started, in whole seconds.
 }
 
-// History finds out how memcached was started: warm, with items from before, or cold, without any. memcached does not report
-// it, so the history compares samples of its statistics. It keeps the result in a file, so that it outlives the agent.
+// FindRun returns the run of memcached with a process ID: see memcached.Process.
+type FindRun func(pid int64) (memcached.Run, error)
+
+// History finds out how memcached was started: warm, with the memory of before, or cold, empty. memcached does not report it, but
+// its uptime goes on across a warm start, and its process is young: see mostColdLead. The history keeps the result in a file, so
+// that it outlives the agent.
 //
-// What can be known, and what cannot (seen with 1.6.18 and 1.6.45):
-//
-//   - A memcached that restored items counts them in total_items, but counts no store for each: total_items minus the stores is
-//     the number of restored items. It is exact right after the start, and a lower bound later, because stores that failed
-//     count as well. One thing distorts it: items that the meta get command creates (mg with the flag N) count as restored, if
-//     memcached was started with a memory file.
-//   - Without a memory file (-e), every start is cold.
-//   - A warm start of a memcached that had no items looks like a cold one, and counts as one: no item was kept.
-//   - uptime goes on across a warm start, and in a process namespace of its own memcached always has the ID 1. So a start
-//     shows as another process ID, less processor time, or less uptime than before. "stats reset" changes none of them. A warm
-//     start of a memcached that had hardly done anything, in a process namespace of its own, is missed.
-//   - memcached does not tell when a warm start was: uptime goes on. Its time is that of the first check after it.
-//   - Two starts between two checks count as one.
-//   - The number of items before the start is that of the last check, not of the moment when memcached stopped.
+// Two starts between two checks count as one. The number of items before the start is that of the last check, not of the moment
+// when memcached stopped.
 type History struct {
 	path     string
+	find     FindRun
 	checking sync.Mutex // Samples have to be compared in the order in which they were taken.
 
 	mutex  sync.Mutex
@@ -58,8 +54,8 @@ type History struct {
 
 // OpenHistory reads the history in directory, which is empty at first. A file that is no history is replaced by an empty one,
 // and the error says so: the History is usable nevertheless.
-func OpenHistory(directory string) (*History, error) {
-	h := &History{path: filepath.Join(directory, "starts.json")}
+func OpenHistory(directory string, find FindRun) (*History, error) {
+	h := &History{path: filepath.Join(directory, "starts.json"), find: find}
 	data, err := os.ReadFile(h.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return h, nil
@@ -79,7 +75,7 @@ func OpenHistory(directory string) (*History, error) {
 func (h *History) Check(ctx context.Context, source Source) (*Start, error) {
 	h.checking.Lock()
 	defer h.checking.Unlock()
-	s, err := take(ctx, source)
+	s, err := take(ctx, source, h.find)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +89,7 @@ func (h *History) Check(ctx context.Context, source Source) (*Start, error) {
 		} else {
 			h.record.Cold++
 		}
-		h.record.Before, h.record.Restored, h.record.Since = start.Before, start.Restored, start.At.Unix()
+		h.record.LastWarm, h.record.Before, h.record.Restored, h.record.Since = start.Warm, start.Before, start.Restored, start.At.Unix()
 	}
 	h.record.Last = &s
 	return start, h.write()
@@ -101,16 +97,13 @@ func (h *History) Check(ctx context.Context, source Source) (*Start, error) {
 
 // startBetween returns the start between two samples; the first is nil if there is none.
 func startBetween(last *sample, s sample) *Start {
-	start := &Start{Warm: s.Restored > 0, Restored: s.Restored}
-	at := s.Time - s.Uptime
+	start := &Start{Warm: s.warm(), At: time.Now().Add(-s.age).Truncate(time.Second)}
 	if last != nil {
 		start.Before = last.Items
 	}
-	// The uptime goes on across a start with a memory file, so it may reach back to before the last sample.
-	if start.Warm || last != nil && at < last.Time {
-		at = s.Time
+	if start.Warm {
+		start.Restored = s.Items
 	}
-	start.At = time.Unix(at, 0)
 	return start
 }
 
@@ -119,7 +112,8 @@ func (h *History) Last() (Start, bool) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	r := h.record
-	return Start{Warm: r.Restored > 0, Before: r.Before, Restored: r.Restored, At: time.Unix(r.Since, 0)}, r.Last != nil
+	warm := r.LastWarm || r.Restored > 0 // Agents before 0.4.0 kept only the number of items.
+	return Start{Warm: warm, Before: r.Before, Restored: r.Restored, At: time.Unix(r.Since, 0)}, r.Last != nil
 }
 
 // write replaces the file atomically.
@@ -139,11 +133,11 @@ func (h *History) write() error {
 
 var (
 	startsTotal = prometheus.NewDesc("memcached_agent_starts_total",
-		"Starts of memcached in this pod: kind warm if items of before were there, cold if none was.", []string{"kind"}, nil)
+		"Starts of memcached in this pod: kind warm if it went on with its memory of before, cold if it started empty.", []string{"kind"}, nil)
 	itemsBefore = prometheus.NewDesc("memcached_agent_items_before_start",
 		"Items that memcached held when it was last looked at before its last start.", nil, nil)
 	itemsRestored = prometheus.NewDesc("memcached_agent_items_restored",
-		"Items of before that memcached had after its last start; a lower bound.", nil, nil)
+		"Items that memcached held when it was first looked at after its last start, if that was warm; 0 if it was cold.", nil, nil)
 )
 
 // Collect collects the metrics about starts. Before the first check there are none.

@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,59 +23,60 @@ import (
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
-// fake is a memcached with a memory file.
-type fake map[string]string
-
-func (f fake) Stats(_ context.Context, topic string) (memcached.Stats, error) {
-	if topic == "settings" {
-		return memcached.Stats{"memory_file": f["memory_file"]}, nil
-	}
-	return memcached.Stats(f), nil
+// fake is a memcached.
+type fake struct {
+	statistics memcached.Stats
+	run        memcached.Run
 }
 
-// statistics returns those of a memcached that has run for a while, with changes in pairs of name and value.
-func statistics(changes ...string) fake {
-	f := fake{
-		"pid": "1", "rusage_user": "4.0", "rusage_system": "2.0", "time": "1000", "uptime": "100", "curr_items": "50", "total_items": "80",
-		"cmd_set": "80", "incr_hits": "0", "incr_misses": "0", "decr_hits": "0", "decr_misses": "0", "memory_file": "/cache/memory",
-	}
-	for i := 0; i < len(changes); i += 2 {
-		f[changes[i]] = changes[i+1]
-	}
-	return f
+func (f fake) Stats(context.Context, string) (memcached.Stats, error) { return f.statistics, nil }
+
+// find returns the run of the memcached that was asked last.
+func (f *fake) find(int64) (memcached.Run, error) { return f.run, nil }
+
+// process returns a memcached that has run for age.
+func process(id, uptime, items string, age time.Duration) fake {
+	return fake{memcached.Stats{"pid": id, "uptime": uptime, "curr_items": items}, memcached.Run{ID: "boot/1/" + id, Age: age}}
 }
 
-func TestAStartShowsInTheStatistics(t *testing.T) {
+func TestAStartShowsInTheRun(t *testing.T) {
+	reboot := process("7", "2", "0", 0)
+	reboot.run.ID = "another boot/1/7"
 	for name, test := range map[string]struct {
 		second fake
 		want   *metrics.Start
 	}{
-		"none while time goes by":          {statistics("rusage_user", "4.1", "uptime", "110", "cmd_set", "90"), nil},
-		"none when nothing moved":          {statistics(), nil},
-		"none after stats reset":           {statistics("rusage_user", "4.1", "uptime", "110", "cmd_set", "0", "total_items", "0"), nil},
-		"cold with less uptime":            {statistics("rusage_user", "9.0", "time", "1010", "uptime", "2", "total_items", "3", "cmd_set", "3"), &metrics.Start{Before: 50, At: time.Unix(1008, 0)}},
-		"warm with less CPU time":          {statistics("rusage_user", "0.1", "rusage_system", "0.1", "time", "1010", "uptime", "110", "cmd_set", "5", "total_items", "53"), &metrics.Start{Warm: true, Before: 50, Restored: 48, At: time.Unix(1010, 0)}},
-		"warm with another process ID":     {statistics("pid", "9", "rusage_user", "5", "time", "1010", "uptime", "110", "cmd_set", "0", "total_items", "50"), &metrics.Start{Warm: true, Before: 50, Restored: 50, At: time.Unix(1010, 0)}},
-		"cold without a memory file":       {statistics("pid", "9", "time", "1010", "uptime", "3", "cmd_set", "0", "total_items", "1", "memory_file", "(null)"), &metrics.Start{Before: 50, At: time.Unix(1007, 0)}},
-		"cold when stores failed":          {statistics("pid", "9", "time", "1010", "uptime", "3", "cmd_set", "9", "total_items", "1"), &metrics.Start{Before: 50, At: time.Unix(1007, 0)}},
-		"cold when counting created":       {statistics("pid", "9", "time", "1010", "uptime", "3", "cmd_set", "0", "incr_misses", "3", "decr_hits", "2", "total_items", "5"), &metrics.Start{Before: 50, At: time.Unix(1007, 0)}},
-		"cold with an uptime that went on": {statistics("pid", "9", "time", "1010", "uptime", "110", "cmd_set", "0", "total_items", "0"), &metrics.Start{Before: 50, At: time.Unix(1010, 0)}},
+		"none while time goes by":            {process("7", "122", "60", 120*time.Second), nil},
+		"none when the uptime is reset":      {process("7", "2", "60", 120*time.Second), nil},
+		"cold with a young uptime":           {process("8", "4", "3", 2*time.Second), &metrics.Start{Before: 50}},
+		"cold at most":                       {process("8", "5", "3", 2*time.Second), &metrics.Start{Before: 50}},
+		"cold a day later":                   {process("8", "86402", "3", 86400*time.Second), &metrics.Start{Before: 50}},
+		"cold with the same ID after reboot": {reboot, &metrics.Start{Before: 50}},
+		"warm with an old uptime":            {process("8", "110", "48", 2*time.Second), &metrics.Start{Warm: true, Before: 50, Restored: 48}},
+		"warm after a short life":            {process("8", "4", "48", 80*time.Millisecond), &metrics.Start{Warm: true, Before: 50, Restored: 48}},
+		"warm a day later":                   {process("8", "86450", "48", 86400*time.Second), &metrics.Start{Warm: true, Before: 50, Restored: 48}},
+		"warm without items":                 {process("8", "110", "0", 2*time.Second), &metrics.Start{Warm: true, Before: 50}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			history, err := metrics.OpenHistory(t.TempDir())
+			now := process("7", "102", "50", 100*time.Second)
+			history, err := metrics.OpenHistory(t.TempDir(), func(id int64) (memcached.Run, error) { return now.find(id) })
 			if err != nil {
 				t.Fatal(err)
 			}
-			first, err := history.Check(t.Context(), statistics())
+			first, err := history.Check(t.Context(), now)
 			if err != nil || first == nil || first.Warm {
 				t.Fatalf("the first check finds %v, %v", first, err)
 			}
-			got, err := history.Check(t.Context(), test.second)
+			now = test.second
+			got, err := history.Check(t.Context(), now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			if diff := cmp.Diff(test.want, got, undated); diff != "" {
 				t.Error(diff)
+			}
+			if got != nil && time.Since(got.At.Add(now.run.Age)).Abs() > 15*time.Second {
+				t.Errorf("it is said to have started at %s", got.At)
 			}
 			if last, known := history.Last(); got != nil && (!known || last != *got) {
 				t.Errorf("the last start is %v, %v", last, known)
@@ -83,31 +85,9 @@ func TestAStartShowsInTheStatistics(t *testing.T) {
 	}
 }
 
-// While memcached adds up its counters, clients go on storing: items can be counted that are not among the stores of the same
-// answer.
-func TestStoresDuringTheCheckAreNotRestoredItems(t *testing.T) {
-	busy := &busy{}
-	history, err := metrics.OpenHistory(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if start, err := history.Check(t.Context(), busy); err != nil || start.Warm {
-		t.Errorf("the start is %v, %v", start, err)
-	}
-}
-
-type busy struct {
-	stored int
-}
-
-func (b *busy) Stats(ctx context.Context, topic string) (memcached.Stats, error) {
-	b.stored += 10
-	return statistics("cmd_set", fmt.Sprint(b.stored), "total_items", fmt.Sprint(b.stored+5)).Stats(ctx, topic)
-}
-
 // Several checks can overlap, and the first to begin can be the last to be answered.
 func TestOverlappingChecksFindNoStart(t *testing.T) {
-	history, err := metrics.OpenHistory(t.TempDir())
+	history, err := metrics.OpenHistory(t.TempDir(), func(int64) (memcached.Run, error) { return memcached.Run{ID: "run"}, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,19 +113,19 @@ func TestOverlappingChecksFindNoStart(t *testing.T) {
 	}
 }
 
-// working is a memcached that uses processor time for every answer.
+// working is a memcached that is older with every answer.
 type working struct {
 	t *atomic.Int64
 }
 
 func (w *working) Stats(ctx context.Context, topic string) (memcached.Stats, error) {
-	return statistics("rusage_user", fmt.Sprint(w.t.Add(1))).Stats(ctx, topic)
+	return process("7", fmt.Sprint(w.t.Add(1)), "50", 0).Stats(ctx, topic)
 }
 
 func TestTheHistoryOutlivesTheAgent(t *testing.T) {
 	directory := t.TempDir()
-	for _, look := range []fake{statistics(), statistics("pid", "2", "cmd_set", "0", "total_items", "49")} {
-		history, err := metrics.OpenHistory(directory)
+	for _, look := range []fake{process("7", "102", "50", 100*time.Second), process("8", "110", "49", time.Second)} {
+		history, err := metrics.OpenHistory(directory, look.find)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +133,7 @@ func TestTheHistoryOutlivesTheAgent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	history, err := metrics.OpenHistory(directory)
+	history, err := metrics.OpenHistory(directory, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,32 +162,71 @@ func TestABrokenHistoryIsReplaced(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(directory, "starts.json"), []byte(`{"warm": 3, "last"`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	history, err := metrics.OpenHistory(directory)
+	now := process("7", "102", "50", 100*time.Second)
+	history, err := metrics.OpenHistory(directory, now.find)
 	if err == nil || !strings.Contains(err.Error(), "begins anew") {
 		t.Errorf("the error is %v", err)
 	}
 	if metrics := shown(t, history); len(metrics) != 0 {
 		t.Errorf("before the first check, there is %v", metrics)
 	}
-	if start, err := history.Check(t.Context(), statistics()); err != nil || start == nil {
+	if start, err := history.Check(t.Context(), now); err != nil || start == nil {
 		t.Errorf("the first check finds %v, %v", start, err)
 	}
 }
 
-func TestInvalidStatisticsAreAnError(t *testing.T) {
-	history, err := metrics.OpenHistory(t.TempDir())
+// An agent before 0.4.0 wrote the file, and no run.
+func TestTheFileOfAnOlderAgentIsRead(t *testing.T) {
+	directory := t.TempDir()
+	content := `{"last":{"pid":7,"processor":6,"time":1000,"uptime":90,"items":50,"restored":48},"warm":1,"cold":1,"before":50,"restored":48,"since":910}`
+	if err := os.WriteFile(filepath.Join(directory, "starts.json"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := process("7", "102", "50", 100*time.Second)
+	history, err := metrics.OpenHistory(directory, func(id int64) (memcached.Run, error) { return now.find(id) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if start, err := history.Check(t.Context(), statistics("total_items", "many")); err == nil || start != nil {
-		t.Errorf("it finds %v, %v", start, err)
+	if start, err := history.Check(t.Context(), now); start != nil || err != nil {
+		t.Errorf("the same process is a start: %v, %v", start, err)
+	}
+	if last, known := history.Last(); !known || !last.Warm || last.Restored != 48 {
+		t.Errorf("the last start is %v, %v", last, known)
+	}
+	now = process("8", "110", "48", time.Second)
+	if start, err := history.Check(t.Context(), now); start == nil || !start.Warm || err != nil {
+		t.Errorf("the next start is %v, %v", start, err)
+	}
+}
+
+func TestWhatIsNotKnownIsAnError(t *testing.T) {
+	invisible := errors.New("no such process")
+	for name, test := range map[string]struct {
+		now  fake
+		find error
+	}{
+		"invalid statistics":       {now: process("7", "102", "many", 0)},
+		"a process that is unseen": {now: process("7", "102", "50", 0), find: invisible},
+	} {
+		t.Run(name, func(t *testing.T) {
+			history, err := metrics.OpenHistory(t.TempDir(), func(int64) (memcached.Run, error) { return test.now.run, test.find })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if start, err := history.Check(t.Context(), test.now); err == nil || start != nil {
+				t.Errorf("it finds %v, %v", start, err)
+			}
+			if _, known := history.Last(); known {
+				t.Error("a start is known")
+			}
+		})
 	}
 }
 
 func TestAMemcachedThatKeepsItsItemsStartsWarm(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		server := run.Start(t, "-m", "64", "-e", filepath.Join(t.TempDir(), "memory"))
-		history, err := metrics.OpenHistory(t.TempDir())
+		history, err := metrics.OpenHistory(t.TempDir(), memcached.Process{Name: server.Name, Directory: "/proc"}.Run)
 		if err != nil {
 			t.Fatal(err)
 		}
