@@ -26,6 +26,7 @@ func (a *agent) state(ctx context.Context) (*api.State, error) {
 	if !known {
 		return nil, failure
 	}
+	s.Run = start.Run
 	s.Started, s.Warm, s.Before, s.Restored = start.At.UTC(), start.Warm, start.Before, start.Restored
 	s.HitRatio = a.ratio.Ratio()
 	if served := a.dialer.Served(); served != nil {

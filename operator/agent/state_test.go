@@ -63,7 +63,8 @@ func TestTheStateDescribesMemcached(t *testing.T) {
 		server := run.Start(t, "-m", "64", "-e", filepath.Join(t.TempDir(), "memory"))
 		url, _ := start(t, "--memcached", server.Address, "--process", server.Name, "--cache-memory-file", file)
 		s := awaitState(t, url, "a new memcached", func(s api.State) bool { return s.Version == run.Version })
-		if s.Process != int64(server.PID()) || s.CacheMemory != 64 || s.Warm || s.Certificate != nil || s.Problem != "" || s.HitRatio != nil {
+		before := s.Run
+		if s.Process != int64(server.PID()) || before == "" || s.CacheMemory != 64 || s.Warm || s.Certificate != nil || s.Problem != "" || s.HitRatio != nil {
 			t.Errorf("the state of a new memcached is %+v", s)
 		}
 		if age := time.Since(s.Started); age < -2*time.Second || age > 20*time.Second {
@@ -98,7 +99,7 @@ func TestTheStateDescribesMemcached(t *testing.T) {
 		stopped := time.Now()
 		server.RestartWarm(t)
 		s = awaitState(t, url, "a warm start", func(s api.State) bool { return s.Warm })
-		if s.Process != int64(server.PID()) || s.Restored < 300 || s.Before < 300 || s.Items < 300 || s.Started.Before(stopped.Truncate(time.Second)) {
+		if s.Process != int64(server.PID()) || s.Restored < 300 || s.Before < 300 || s.Items < 300 || s.Run == before || s.Started.Before(stopped.Truncate(time.Second)) {
 			t.Errorf("after a warm start the state is %+v", s)
 		}
 	})

@@ -28,9 +28,12 @@ type State struct {
 	// Version of memcached, for example 1.6.45.
 	Version string `json:"version"`
 
-	// Process is memcached's process ID. In a pod that shares its process namespace, another ID means that memcached was
-	// restarted.
+	// Process is memcached's process ID. After the node has rebooted, another process may have the same.
 	Process int64 `json:"process"`
+
+	// Run names the run of memcached from its start to its end: another Run means that memcached was restarted. Agents before
+	// 0.4.0 do not report it.
+	Run string `json:"run,omitempty"`
 
 	// Started is when memcached's process was started, in whole seconds.
 	Started time.Time `json:"started"`

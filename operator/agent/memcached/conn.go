@@ -130,6 +130,12 @@ func (c *Conn) ReleasePage(ctx context.Context, class string) error {
 	return err
 }
 
+// AwaitEnd waits until ctx ends, or memcached closes the connection because it ends. Nothing but Close can follow.
+func (c *Conn) AwaitEnd(ctx context.Context) {
+	defer c.limit(ctx)()
+	_, _ = c.line() // memcached says nothing that it is not asked.
+}
+
 // execute sends a command that memcached answers with OK.
 func (c *Conn) execute(ctx context.Context, command string) error {
 	answer, err := c.command(ctx, command)

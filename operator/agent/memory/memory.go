@@ -11,6 +11,9 @@
 //     the limit is, and package sizing of the operator includes them.
 //   - glibc returns pages that memcached frees to the system, but only until memcached has grown again: 197 MiB were resident
 //     with 66 MiB in use after the second time. With MALLOC_MMAP_THRESHOLD_=524288 in memcached's environment, it always did.
+//   - A memcached that is restarted begins with its -m again: in a pod whose memory was lowered, that is too much. So an
+//     open connection shows its end, and it gets its limit as soon as it listens again. If the agent starts later than
+//     memcached, clients can fill memcached up to its -m before.
 //   - memcached refuses less than 8 MiB, and with -e any change.
 package memory
 
@@ -18,11 +21,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -36,6 +41,9 @@ const (
 
 	// checkTimeout is how long one check may take. The next one continues what is not done by then.
 	checkTimeout = 5 * time.Second
+
+	// retryInterval is the time between two attempts to reach a memcached that is being restarted.
+	retryInterval = 50 * time.Millisecond
 
 	// releaseInterval is the time from the end of an attempt to have a page released to the next attempt.
 	releaseInterval = 5 * time.Millisecond
@@ -68,13 +76,29 @@ func (l *Loop) Problem() string {
 	return problem
 }
 
-// Run checks until ctx ends.
+// Run checks until ctx ends: after each interval, and as soon as memcached has been restarted. It begins with the memory of its
+// arguments, and clients could fill that before the next interval is over.
 func (l *Loop) Run(ctx context.Context) {
-	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
-		if err := l.check(ctx); ctx.Err() == nil {
+	for ctx.Err() == nil {
+		rest, cancel := context.WithTimeout(ctx, l.Interval)
+		err := l.check(ctx, rest)
+		if ctx.Err() == nil {
 			l.report(err)
 		}
-	}, l.Interval)
+		if restarting(err) {
+			cancel()
+			rest, cancel = context.WithTimeout(ctx, retryInterval)
+		}
+		if err != nil {
+			<-rest.Done()
+		}
+		cancel()
+	}
+}
+
+// restarting reports whether an error is that of a memcached that ends or does not listen yet.
+func restarting(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
 }
 
 // report keeps and logs the result of a check. Others report a memcached that cannot be reached.
@@ -93,11 +117,15 @@ func (l *Loop) report(err error) {
 	l.problem.Store(problem)
 }
 
-// check changes memcached's memory if it is not the wanted one.
-func (l *Loop) check(ctx context.Context) error {
+// check changes memcached's memory if it is not the wanted one. Then it waits until rest or memcached ends.
+func (l *Loop) check(ctx, rest context.Context) error {
 	wanted, err := read(l.File)
-	if err != nil || wanted == 0 {
+	if err != nil {
 		return err
+	}
+	if wanted == 0 {
+		<-rest.Done()
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -106,6 +134,16 @@ func (l *Loop) check(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
+	if err := l.apply(ctx, conn, wanted); err != nil {
+		return err
+	}
+	l.report(nil)
+	conn.AwaitEnd(rest)
+	return nil
+}
+
+// apply gives memcached the wanted memory, in MiB.
+func (l *Loop) apply(ctx context.Context, conn *memcached.Conn, wanted int64) error {
 	limit, err := currentLimit(ctx, conn)
 	if err != nil {
 		return err

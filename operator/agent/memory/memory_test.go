@@ -28,13 +28,21 @@ type setup struct {
 	log    *testkit.Log
 }
 
+// start returns a memcached with a loop that runs.
 func start(t *testing.T, run agenttesting.Runner, arguments ...string) *setup {
+	t.Helper()
+	s := setUp(t, run, arguments...)
+	agenttesting.Background(t, s.loop.Run)
+	return s
+}
+
+// setUp returns a memcached with a loop that does not run yet.
+func setUp(t *testing.T, run agenttesting.Runner, arguments ...string) *setup {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cache-memory")
 	s := &setup{server: run.Start(t, arguments...), file: file, log: testkit.NewLog(t)}
 	s.dialer = memcached.NewDialer(s.server.Address, &api.Certificates{}, &api.Users{})
 	s.loop = &memory.Loop{File: s.file, Dialer: s.dialer, Interval: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(s.log, nil))}
-	agenttesting.Background(t, s.loop.Run)
 	return s
 }
 
@@ -147,6 +155,22 @@ func TestMemcachedGetsTheMemoryOfTheFile(t *testing.T) {
 		}
 		if lines := s.log.Count("level=ERROR"); lines != 0 {
 			t.Errorf("%d lines about failures", lines)
+		}
+	})
+}
+
+// It begins with the memory of its arguments, which can be more than the container may have by now.
+func TestARestartedMemcachedGetsTheMemoryOfTheFileAtOnce(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := setUp(t, run, "-m", "128")
+		s.loop.Interval = time.Hour
+		s.write(t, "32")
+		agenttesting.Background(t, s.loop.Run)
+		s.awaitMemory(t, 32)
+		for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+			s.server.Stop(signal)
+			s.server.Restart(t)
+			s.awaitMemory(t, 32)
 		}
 	})
 }

@@ -32,6 +32,7 @@ type Start struct {
 	Before   int64     // How many items it had at the last check before the start, 0 if there was none.
 	Restored int64     // How many items it had at the first check after a warm start, 0 after a cold one.
 	At       time.Time // When the process started, in whole seconds.
+	Run      string    // The run that began with it, see memcached.Run.
 }
 
 // FindRun returns the run of memcached with a process ID: see memcached.Process.
@@ -97,7 +98,7 @@ func (h *History) Check(ctx context.Context, source Source) (*Start, error) {
 
 // startBetween returns the start between two samples; the first is nil if there is none.
 func startBetween(last *sample, s sample) *Start {
-	start := &Start{Warm: s.warm(), At: time.Now().Add(-s.age).Truncate(time.Second)}
+	start := &Start{Run: s.Run, Warm: s.warm(), At: time.Now().Add(-s.age).Truncate(time.Second)}
 	if last != nil {
 		start.Before = last.Items
 	}
@@ -113,7 +114,10 @@ func (h *History) Last() (Start, bool) {
 	defer h.mutex.Unlock()
 	r := h.record
 	warm := r.LastWarm || r.Restored > 0 // Agents before 0.4.0 kept only the number of items.
-	return Start{Warm: warm, Before: r.Before, Restored: r.Restored, At: time.Unix(r.Since, 0)}, r.Last != nil
+	if r.Last == nil {
+		return Start{}, false
+	}
+	return Start{Run: r.Last.Run, Warm: warm, Before: r.Before, Restored: r.Restored, At: time.Unix(r.Since, 0)}, true
 }
 
 // write replaces the file atomically.

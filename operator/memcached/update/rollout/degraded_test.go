@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
@@ -130,6 +131,10 @@ func TestUnreadyPods(t *testing.T) {
 	}
 	last := func(s *corev1.ContainerStatus) *corev1.ContainerState { return &s.LastTerminationState }
 	now := func(s *corev1.ContainerStatus) *corev1.ContainerState { return &s.State }
+	findsItems := func(c *cluster) {
+		statusOf(c.pod(0), "memcached").Started = ptr.To(false)
+		c.pod(0).Spec.Containers[0].StartupProbe = &corev1.Probe{InitialDelaySeconds: 1, PeriodSeconds: 1, FailureThreshold: 600}
+	}
 	const momentary, degraded, broken = "cache-0 is not ready", "cache-0 is replaced and starts empty", "cache-0 serves no clients"
 	for name, test := range map[string]struct {
 		since time.Duration
@@ -147,10 +152,23 @@ func TestUnreadyPods(t *testing.T) {
 			waits(c, "agent", "CrashLoopBackOff")
 			statusOf(c.pod(0), "memcached").Ready = false
 		}, momentary},
-		"memcached cannot start":                              {0, func(c *cluster) { waits(c, "memcached", "CrashLoopBackOff") }, broken},
-		"memcached is being started":                          {0, func(c *cluster) { waits(c, "memcached", "ContainerCreating") }, momentary},
-		"memcached started a moment ago":                      {time.Hour, func(c *cluster) { starts(c, 59*time.Second) }, momentary},
-		"memcached started a minute ago":                      {time.Hour, func(c *cluster) { starts(c, time.Minute) }, broken},
+		"memcached cannot start":         {0, func(c *cluster) { waits(c, "memcached", "CrashLoopBackOff") }, broken},
+		"memcached is being started":     {0, func(c *cluster) { waits(c, "memcached", "ContainerCreating") }, momentary},
+		"memcached started a moment ago": {time.Hour, func(c *cluster) { starts(c, 59*time.Second) }, momentary},
+		"memcached started a minute ago": {time.Hour, func(c *cluster) { starts(c, time.Minute) }, broken},
+		"memcached started minutes ago, and its startup probe allows ten": {time.Hour, func(c *cluster) {
+			starts(c, 599*time.Second)
+			findsItems(c)
+		}, momentary},
+		"memcached started longer ago than its startup probe allows": {time.Hour, func(c *cluster) {
+			starts(c, 601*time.Second)
+			findsItems(c)
+		}, broken},
+		"memcached started minutes ago, and its startup probe has succeeded": {time.Hour, func(c *cluster) {
+			starts(c, 2*time.Minute)
+			findsItems(c)
+			statusOf(c.pod(0), "memcached").Started = ptr.To(true)
+		}, broken},
 		"memcached ended a moment ago":                        {time.Hour, func(c *cluster) { ends(c, now, 5*time.Second) }, momentary},
 		"memcached ended a minute ago":                        {time.Hour, func(c *cluster) { ends(c, now, time.Minute) }, broken},
 		"memcached ended a moment ago, and is about to start": {time.Hour, func(c *cluster) { ends(c, last, 5*time.Second) }, momentary},

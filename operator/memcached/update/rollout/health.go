@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
@@ -81,7 +82,19 @@ func (m *member) serves() bool {
 
 // broken reports whether the pod serves no clients and is not about to.
 func (m *member) broken(now time.Time) bool {
-	return !m.serves() && (m.failureToServe() != "" || now.Sub(m.notServingSince()) >= brokenAfter)
+	return !m.serves() && (m.failureToServe() != "" || now.Sub(m.notServingSince()) >= brokenAfter && !m.starting(now))
+}
+
+// starting reports whether memcached runs and may still take its time to start: to find millions of items again. The kubelet
+// restarts it when its startup probe has failed too often.
+func (m *member) starting(now time.Time) bool {
+	status, memcached := m.container(pod.MemcachedContainer), pods.Container(m.pod.Spec.Containers, pod.MemcachedContainer)
+	if status.State.Running == nil || ptr.Deref(status.Started, true) || memcached == nil || memcached.StartupProbe == nil {
+		return false
+	}
+	probe := memcached.StartupProbe
+	budget := time.Duration(probe.InitialDelaySeconds+probe.PeriodSeconds*probe.FailureThreshold) * time.Second
+	return now.Sub(status.State.Running.StartedAt.Time) < budget
 }
 
 // idle reports whether the pod has no items to lose and serves no clients.

@@ -39,7 +39,7 @@ func (p *planner) nextUpdateState(m *member, d *difference) updateState {
 		Revision: p.revision, Since: p.Now.UTC(), Shrinks: d.shrinks(m), Given: m.givenRevision(), ResourcesOf: m.resourceRevisions(),
 	}
 	if before := m.update; before != nil {
-		next.Restarts, next.Items, next.Process = before.Restarts, before.Items, before.Process
+		next.Restarts, next.Items, next.Process, next.Run = before.Restarts, before.Items, before.Process, before.Run
 		next.CacheMemory = before.CacheMemory
 	}
 	if d.changesCacheMemory() || next.CacheMemory != 0 {
@@ -57,7 +57,7 @@ func (p *planner) patchInPlace(m *member, d *difference, next updateState) (Step
 		case d.class == diff.Cold:
 			next.Items = 0
 		case m.agent != nil:
-			next.Items, next.Process = m.agent.Items, m.agent.Process
+			next.Items, next.Process, next.Run = m.agent.Items, m.agent.Process, m.agent.Run
 		}
 	}
 	if next.Restarts = maps.Clone(next.Restarts); next.Restarts == nil {
@@ -130,7 +130,7 @@ func (p *planner) checkItems(m *member, d *difference) (Step, error) {
 	switch {
 	case m.agent == nil:
 		return p.waitFor(m, fmt.Sprintf("the agent of %s has not reported yet how memcached started", m.name())), nil
-	case m.agent.Process == m.update.Process:
+	case m.update.before(m.agent):
 		return p.waitFor(m, fmt.Sprintf("the agent of %s has not noticed the restart of memcached yet", m.name())), nil
 	case m.agent.Warm:
 		return p.finish(m, d, fmt.Sprintf("memcached in %s found its items again: it had %d, and has %d", m.name(), expected, m.agent.Items))

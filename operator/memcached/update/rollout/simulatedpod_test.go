@@ -34,6 +34,7 @@ type simulatedPod struct {
 	allocated    int64 // memcached is full, so this is as much as memory, or more for a while.
 	warm         bool
 	process      int64
+	run          string
 	hitRatio     *float64
 
 	unreadyByOperator bool // The pod is unready because of the operator.
@@ -44,7 +45,7 @@ func (m *simulatedPod) state() *agentapi.State {
 	if m == nil || m.agentUnreachable || m.agentBroken || m.images["agent"] == "" || m.images["memcached"] == "" {
 		return nil
 	}
-	return &agentapi.State{Process: m.process, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
+	return &agentapi.State{Process: m.process, Run: m.run, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
 }
 
 // settle lets time pass without the operator.
@@ -209,7 +210,7 @@ func (c *cluster) startMemcached(pod *corev1.Pod, m *simulatedPod) {
 	m.memory, _ = strconv.ParseInt(argument(pod, "-m"), 10, 64)
 	m.allocated = m.memory
 	c.counter++
-	m.process = c.counter
+	m.process, m.run = c.counter, fmt.Sprint("run-", c.counter)
 	resources := pod.Spec.Containers[0].Resources
 	statusOf(pod, "memcached").Resources = &resources
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 )
 
 // UpdateAnnotation is on a pod that is being updated in place, and holds its update state. Removing it declares the update
@@ -45,6 +47,9 @@ type updateState struct {
 
 	// Process is the process ID that memcached had before its restart.
 	Process int64 `json:"process,omitempty"`
+
+	// Run is the run of memcached before its restart; empty if an older agent reported, or an older operator wrote this.
+	Run string `json:"run,omitempty"`
 }
 
 // updateStateOf returns the update state of a pod, nil if the pod has none. One that cannot be read has no revision, so another
@@ -59,6 +64,15 @@ func updateStateOf(pod *corev1.Pod) *updateState {
 		return &updateState{}
 	}
 	return state
+}
+
+// before reports whether an agent still reports on the memcached from before its restart. A node that reboots can use a process ID
+// again, so the runs are compared where both are known.
+func (u updateState) before(state *agentapi.State) bool {
+	if u.Run != "" && state.Run != "" {
+		return u.Run == state.Run
+	}
+	return u.Process == state.Process
 }
 
 func (u updateState) text() (string, error) {
