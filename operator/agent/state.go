@@ -64,6 +64,6 @@ func ask(ctx context.Context, conn *memcached.Conn) (*api.State, error) {
 		return nil, err
 	}
 	return s, general.Ints(map[string]*int64{
-		"pid": &s.Process, "curr_items": &s.Items, "get_hits": &s.Hits, "get_misses": &s.Misses, "evictions": &s.Evictions,
+		"pid": &s.Process, "curr_items": &s.Items, "hash_bytes": &s.HashBytes, "get_hits": &s.Hits, "get_misses": &s.Misses, "evictions": &s.Evictions,
 	})
 }

@@ -64,7 +64,7 @@ func TestTheStateDescribesMemcached(t *testing.T) {
 		url, _ := start(t, "--memcached", server.Address, "--process", server.Name, "--cache-memory-file", file)
 		s := awaitState(t, url, "a new memcached", func(s api.State) bool { return s.Version == run.Version })
 		before := s.Run
-		if s.Process != int64(server.PID()) || before == "" || s.CacheMemory != 64 || s.Warm || s.Certificate != nil || s.Problem != "" || s.HitRatio != nil {
+		if s.Process != int64(server.PID()) || before == "" || s.CacheMemory != 64 || s.HashBytes != 1<<19 || s.Warm || s.Certificate != nil || s.Problem != "" || s.HitRatio != nil {
 			t.Errorf("the state of a new memcached is %+v", s)
 		}
 		if age := time.Since(s.Started); age < -2*time.Second || age > 20*time.Second {

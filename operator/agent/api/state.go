@@ -64,6 +64,10 @@ type State struct {
 	// not released all memory above a lowered limit. Once it equals the wanted memory, the container's limit may be lowered.
 	CacheMemory int64 `json:"cacheMemory"`
 
+	// HashBytes is the size of memcached's hash table, which never becomes smaller while memcached runs. Agents before 0.4.0 do not
+	// report it.
+	HashBytes int64 `json:"hashBytes,omitempty"`
+
 	// Certificate is the certificate that memcached shows to clients; null without TLS.
 	Certificate *Certificate `json:"certificate"`
 

@@ -66,6 +66,14 @@ func usage(r Request, cacheMiB int64) Usage {
 	return n
 }
 
+// NeedWith returns what a cache with r.CacheMemory takes when it is full, if its hash table already has that many bytes: memcached
+// makes it larger, but never smaller.
+func NeedWith(r Request, hashTable int64) Usage {
+	n := usage(withDefaults(r), r.CacheMemory/mib)
+	n.HashTable = max(n.HashTable, hashTable/1024)
+	return n
+}
+
 // hashTableKiB returns the largest size of the hash table on the way to that many items.
 func hashTableKiB(items int64) int64 {
 	buckets, both := int64(firstBuckets), int64(firstBuckets)

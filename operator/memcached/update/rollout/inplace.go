@@ -21,6 +21,9 @@ func (p *planner) begin(m *member, d *difference) (Step, error) {
 		}
 		return p.finish(m, d, message)
 	}
+	if step, waits := p.hashTableTooLarge(m, d); waits {
+		return step, nil
+	}
 	next := p.nextUpdateState(m, d)
 	if d.resizes() && !next.Shrinks {
 		text, err := next.text()

@@ -31,6 +31,7 @@ type simulatedPod struct {
 	items, saved int64  // In memory, and in the volume.
 	savedBy      string // The version that saved them.
 	memory       int64
+	hashBytes    int64
 	allocated    int64 // memcached is full, so this is as much as memory, or more for a while.
 	warm         bool
 	process      int64
@@ -45,7 +46,7 @@ func (m *simulatedPod) state() *agentapi.State {
 	if m == nil || m.agentUnreachable || m.agentBroken || m.images["agent"] == "" || m.images["memcached"] == "" {
 		return nil
 	}
-	return &agentapi.State{Process: m.process, Run: m.run, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
+	return &agentapi.State{Process: m.process, Run: m.run, HashBytes: m.hashBytes, Warm: m.warm, Items: m.items, CacheMemory: max(m.memory, m.allocated), Problem: m.problem, HitRatio: m.hitRatio}
 }
 
 // settle lets time pass without the operator.
