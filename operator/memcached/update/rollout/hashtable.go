@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/sizing"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
@@ -17,7 +18,14 @@ const (
 // resident. The items would be evicted, and the kubelet would refuse the resize, or the kernel kill memcached. Agents before
 // 0.4.0 do not report the table.
 func (p *planner) hashTableTooLarge(m *member, d *difference) (Step, bool) {
-	if !d.shrinks(m) || d.class == diff.Cold || m.agent == nil || m.agent.HashBytes == 0 {
+	switch {
+	case !d.shrinks(m) || d.class == diff.Cold || m.idle(p.Now) || m.degraded(p.Now):
+		return Step{}, false
+	case m.agent == nil:
+		message := fmt.Sprintf("%s keeps its memory limit, because its agent cannot be reached to report the size of memcached's hash table: "+
+			"allow the operator to connect to port %d of the pod", m.name(), agentapi.MetricsPort)
+		return Step{Kind: Wait, Pod: m.pod, Message: message, After: soon, Stuck: true}, true
+	case m.agent.HashBytes == 0:
 		return Step{}, false
 	}
 	wanted, limit := d.wanted.Arguments, d.wanted.Resources.MemoryLimit

@@ -33,6 +33,19 @@ func TestAHashTableThatDoesNotFitTheNewLimitKeepsTheItems(t *testing.T) {
 	}
 }
 
+// The agent lowers the memory also while the operator cannot reach it.
+func TestAShrinkWaitsForAnAgentThatReportsTheHashTable(t *testing.T) {
+	c := newCluster(t, 2, withoutWarmRestart().with(moreMemory))
+	c.simulatedPod(1).agentUnreachable = true
+	c.want(withoutWarmRestart())
+	step := c.next()
+	expect(t, step, rollout.Wait, 1, "cache-1 keeps its memory limit, because its agent cannot be reached")
+	expectStuck(t, step)
+	c.simulatedPod(1).agentUnreachable = false
+	c.run(60)
+	c.expectDone()
+}
+
 func TestAHashTableThatFitsOrIsNotKnownDelaysNothing(t *testing.T) {
 	for name, bytes := range map[string]int64{"of an older agent": 0, "of a cache of the wanted size": 8 << 20, "that is new": 512 << 10} {
 		t.Run(name, func(t *testing.T) {
