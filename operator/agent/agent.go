@@ -7,6 +7,7 @@
 //   - /state: the state of memcached for the operator, as JSON (package api).
 //   - Certificates and users that change on disk are reloaded, and the reload is verified (package reload).
 //   - The memory for items follows a file (package memory).
+//   - A memcached that hangs is killed (watchdog), so that it serves clients again.
 //
 // Requests of /readyz, /livez or /state that come at the same time share one query of memcached, over one connection. While the
 // files of certificates and users cannot be read at the start, the agent is alive, serves the metrics that there are, and tries
@@ -81,6 +82,7 @@ type agent struct {
 	ratio    metrics.HitRatio
 	reloads  *reload.Loop
 	memory   *memory.Loop
+	watchdog *watchdog
 	listener net.Listener
 	server   *http.Server
 	queries  singleflight.Group // Of memcached, by the pattern of requests.
@@ -100,6 +102,7 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 	}
 	a.reloads.Register(registry)
 	a.memory = &memory.Loop{File: o.cacheMemory, Dialer: a.dialer, Interval: o.reloadInterval, Logger: logger}
+	a.watchdog = newWatchdog(o, a.dialer, process, logger, registry)
 	var err error
 	if a.history, err = metrics.OpenHistory(o.directory, process.Run); err != nil {
 		logger.Warn("Goes on without the history", "error", err)

@@ -25,6 +25,7 @@ type options struct {
 	interval       time.Duration
 	reloadInterval time.Duration
 	probeTimeout   time.Duration
+	hangPatience   time.Duration
 }
 
 // parse reads the command line.
@@ -49,6 +50,8 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.interval, "interval", 10*time.Second, "`time` between two checks of memcached: canary, starts; at least 1s")
 	flags.DurationVar(&o.reloadInterval, "reload-interval", 2*time.Second, "`time` between two checks of the files; at least 100ms")
 	flags.DurationVar(&o.probeTimeout, "probe-timeout", 1800*time.Millisecond, "`time` that memcached has to answer a probe; below the probe's own timeout")
+	flags.DurationVar(&o.hangPatience, "hang-patience", 5*time.Minute,
+		"`time` without any answer after which a memcached that accepts connections is killed: it starts again, and empty; 0 for never, else at least 2s")
 	err := flags.Parse(arguments)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -80,6 +83,7 @@ func (o options) check() error {
 		{(files.CA == "") != (files.ServerName == ""), "--tls-ca and --tls-server-name go together: give both, or none"},
 		{o.interval < time.Second, fmt.Sprintf("--interval=%s is too short: at least 1s", o.interval)},
 		{o.reloadInterval < 100*time.Millisecond, fmt.Sprintf("--reload-interval=%s is too short: at least 100ms", o.reloadInterval)},
+		{o.hangPatience != 0 && o.hangPatience < 2*time.Second, fmt.Sprintf("--hang-patience=%s is too short: at least 2s, or 0 for never", o.hangPatience)},
 		{o.probeTimeout <= 0, fmt.Sprintf("--probe-timeout=%s leaves memcached no time to answer", o.probeTimeout)},
 	} {
 		if mistake.found {

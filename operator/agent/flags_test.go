@@ -22,6 +22,7 @@ func TestMistakesAreExplainedInOneLine(t *testing.T) {
 		"a CA without a name":           {[]string{"--tls-ca=a"}, "--tls-server-name"},
 		"too many checks":               {[]string{"--interval=1ms"}, "at least 1s"},
 		"too many checks of files":      {[]string{"--reload-interval=1ms"}, "at least 100ms"},
+		"no patience":                   {[]string{"--hang-patience=1s"}, "at least 2s, or 0 for never"},
 		"no time":                       {[]string{"--probe-timeout=0"}, "no time to answer"},
 		"an address of another machine": {[]string{"--bind-address=192.0.2.1:0"}, "listen on --bind-address"},
 	} {

@@ -21,6 +21,7 @@ func (a *agent) runLoops(ctx context.Context) {
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	loops.Go(func() { a.reloads.Run(ctx) })
+	loops.Go(func() { a.watchdog.run(ctx) })
 	if a.memory.File != "" {
 		loops.Go(func() { a.memory.Run(ctx) })
 	}

@@ -57,12 +57,17 @@ func (p Process) Find() (procfs.ProcStat, error) {
 }
 
 // Hangup sends the process SIGHUP, on which memcached reads its users again, and since 1.6.40 its certificates, too.
-func (p Process) Hangup() error {
+func (p Process) Hangup() error { return p.signal(syscall.SIGHUP) }
+
+// Kill ends the process at once. A memcached with a memory file (-e) does not save what it has to know of its items.
+func (p Process) Kill() error { return p.signal(syscall.SIGKILL) }
+
+func (p Process) signal(signal syscall.Signal) error {
 	found, err := p.Find()
 	if err != nil {
 		return err
 	}
-	switch err := syscall.Kill(found.PID, syscall.SIGHUP); {
+	switch err := syscall.Kill(found.PID, signal); {
 	case errors.Is(err, syscall.EPERM):
 		return fmt.Errorf("may not signal process %d: run memcached and the agent as the same user", found.PID)
 	case err != nil:
@@ -88,6 +93,15 @@ type Run struct {
 
 	// Age is how long ago it was started, at most a tick too long.
 	Age time.Duration
+}
+
+// Current returns the run of the one process of that name.
+func (p Process) Current() (Run, error) {
+	found, err := p.Find()
+	if err != nil {
+		return Run{}, err
+	}
+	return p.Run(int64(found.PID))
 }
 
 // Run returns the run of memcached that calls itself by a process ID (the pid of its statistics).
