@@ -6,9 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// restartedAt is the annotation that `kubectl rollout restart` leaves in a template. It says nothing about how pods run.
-const restartedAt = "kubectl.kubernetes.io/restartedAt"
-
 // fillDefaults sets the defaults that the API server sets in a pod template (k8s.io/kubernetes, pkg/apis/core/v1/defaults.go), so
 // that a rendered template can be compared with a stored one.
 func fillDefaults(spec *corev1.PodSpec) {

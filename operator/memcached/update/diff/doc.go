@@ -22,8 +22,8 @@
 //     1.6.45 saved; 1.6.18 does not read what 1.6.38 saved. Within a minor version, newer ones than these
 //     count as measured; every other pair is cold.
 //   - The command cache_memlimit changes -m while memcached runs, but not with -e. The arguments of the pod stay as they were.
-//     The caller therefore has to take CacheMemory of a running pod from `stats settings`, and has to make sure that memcached
-//     does not restart with the old -m in a pod whose memory limit was lowered.
+//     The caller therefore has to take CacheMemory of a running pod from `stats settings`. The agent makes sure that memcached
+//     does not go on with the old -m when it restarts in a pod whose memory limit was lowered.
 //
 // A file uses only declarations of the files after it: diff.go, fields.go, classes.go, template.go, flatten.go, defaults.go,
 // change.go, state.go.

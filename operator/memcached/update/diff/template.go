@@ -22,7 +22,6 @@ func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	fillDefaults(&template.Spec)
 	version := template.Annotations[pod.VersionAnnotation]
 	delete(template.Annotations, pod.VersionAnnotation)
-	delete(template.Annotations, restartedAt)
 	spec := &template.Spec
 	state := State{
 		Workload:    workload,

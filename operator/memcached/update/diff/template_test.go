@@ -131,7 +131,7 @@ func TestReadCoversEveryPart(t *testing.T) {
 		"nothing": {func(*corev1.PodTemplateSpec) {}, nil},
 		"the annotation of kubectl rollout restart": {func(p *corev1.PodTemplateSpec) {
 			p.Annotations["kubectl.kubernetes.io/restartedAt"] = "2026-01-01T00:00:00Z"
-		}, nil},
+		}, []string{"annotations"}},
 		"the image":         {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Image = "memcached:latest" }, []string{"image"}},
 		"the agent's image": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[1].Image = "agent:2" }, []string{"agentImage"}},
 		"the agent's arguments": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[1].Args = []string{"agent", "--more"} },

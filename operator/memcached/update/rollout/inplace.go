@@ -19,6 +19,10 @@ func (p *planner) begin(m *member, d *difference) (Step, error) {
 		if d.class == diff.None {
 			message = m.name() + " is up to date"
 		}
+		if asked := p.live.Annotations[restartedAt]; asked != "" && asked != p.restarted[m.revision()] {
+			message = fmt.Sprintf("%[1]s was not restarted: kubectl rollout restart does not restart the pods of a StatefulSet of a cache, "+
+				"because their items would be lost. To replace the pod: kubectl delete pod %[1]s", m.name())
+		}
 		return p.finish(m, d, message)
 	}
 	if step, waits := p.hashTableTooLarge(m, d); waits {

@@ -53,17 +53,21 @@ func TestAMissingPodIsWaitedFor(t *testing.T) {
 	expect(t, c.next(), rollout.None, -1, "")
 }
 
-// A template that differs only in its bytes is no change, but the pods have to get the label with its revision.
-func TestATemplateThatDiffersOnlyInItsBytes(t *testing.T) {
+// `kubectl rollout restart` would lose the items, so the pods go on and the user is told. The pods have to get the label with the new
+// revision.
+func TestARolloutRestartRestartsNothing(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())
-	before := c.uids()
-	c.want(withWarmRestart().with(func(s *templateOptions) {
-		s.annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "now"}
-	}))
-	if steps := summarise(c.run(5)); steps != "Patch 1, Patch 0" || c.uids() != before {
+	before, process := c.uids(), c.simulatedPod(1).process
+	c.set.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "now"
+	c.set.Generation++
+	c.seeTemplate()
+	expect(t, c.next(), rollout.Patch, 1, "cache-1 was not restarted: kubectl rollout restart does not restart the pods of a StatefulSet")
+	if steps := summarise(c.run(5)); steps != "Patch 1, Patch 0" || c.uids() != before || c.simulatedPod(1).process != process {
 		t.Errorf("made the steps %s", steps)
 	}
-	c.expectDone()
+	expect(t, c.next(), rollout.None, -1, "")
+	c.want(withWarmRestart().with(newAgent))
+	expect(t, c.next(), rollout.Patch, 1, "agentImage (Live)")
 }
 
 func TestLabelsAndAnnotations(t *testing.T) {

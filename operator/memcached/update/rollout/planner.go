@@ -26,6 +26,8 @@ type planner struct {
 	templates map[string]*corev1.PodTemplateSpec // The rendering of each revision.
 	partial   map[string]bool                    // The revisions without a record: their renderings are their live templates.
 
+	restarted map[string]string // When somebody asked for a restart of the pods of each revision.
+
 	labels, annotations map[string]bool // The keys that any rendering has.
 
 	members []*member // The wanted pods, the one with the highest ordinal first.
@@ -34,7 +36,7 @@ type planner struct {
 func newPlanner(i Input) (*planner, error) {
 	p := &planner{
 		Input: i, revision: i.StatefulSet.Status.UpdateRevision, live: normalised(&i.StatefulSet.Spec.Template),
-		templates: map[string]*corev1.PodTemplateSpec{}, partial: map[string]bool{},
+		templates: map[string]*corev1.PodTemplateSpec{}, partial: map[string]bool{}, restarted: map[string]string{},
 		labels: map[string]bool{}, annotations: map[string]bool{}, members: i.members(),
 	}
 	for at := range i.Revisions {
@@ -56,15 +58,22 @@ func newPlanner(i Input) (*planner, error) {
 	return p, nil
 }
 
+// restartedAt is the annotation that `kubectl rollout restart` sets in a template.
+const restartedAt = "kubectl.kubernetes.io/restartedAt"
+
 // addRevision adds the rendering of a revision: its record, or else its live template, about which only the wanted fields are known
 // to be the operator's. A revision that cannot be read counts as missing, which matters only if a pod has it.
 func (p *planner) addRevision(revision *appsv1.ControllerRevision) {
+	template, err := decode(revision)
+	if err == nil {
+		p.restarted[revision.Name] = template.Annotations[restartedAt]
+	}
 	if record := inputs.RecordOf(p.Records, revision); record != nil {
 		p.templates[revision.Name] = renderingOf(record)
 		p.addKeys(p.templates[revision.Name])
 		return
 	}
-	if template, err := decode(revision); err == nil {
+	if err == nil {
 		p.templates[revision.Name], p.partial[revision.Name] = template, true
 	}
 }
