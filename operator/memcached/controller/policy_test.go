@@ -266,3 +266,29 @@ func TestRecordsBelongToTheCache(t *testing.T) {
 		t.Errorf("the records are %+v", records.Items)
 	}
 }
+
+// The Service publishes pods that are not ready while their agents restart, and ready pods alone afterwards.
+func TestAnUpgradeKeepsPodsInTheService(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2, inStatefulSet, func(spec *v1alpha1.MemcachedSpec) { spec.Service = &v1alpha1.MemcachedService{} })
+	s.awaitReady("cache", 2)
+	s.upgrade()
+	s.awaitAgents(newAgent)
+	s.Await("the Service to publish ready pods alone", func(ctx context.Context) error {
+		service, err := testenv.Get[corev1.Service](ctx, s.Env, "cache")
+		if err == nil && service.Spec.PublishNotReadyAddresses {
+			err = errors.New("it publishes all")
+		}
+		return err
+	})
+	var order []string
+	for _, write := range s.Operator.Traffic.Writes() {
+		if strings.HasSuffix(write.Path, "/services/cache") || strings.HasSuffix(write.Path, "/pods/cache-1") {
+			order = append(order, write.Path[strings.LastIndex(write.Path, "/")+1:])
+		}
+	}
+	// The announcement, the Service, the agent's image, the label with the revision.
+	if got := strings.Join(order[:min(len(order), 4)], " "); got != "cache-1 cache cache-1 cache-1" {
+		t.Errorf("the writes are %s", got)
+	}
+}

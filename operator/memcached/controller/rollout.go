@@ -63,6 +63,9 @@ func (r *Reconciler) roll(
 	}
 	situation := rollout.Input{
 		StatefulSet: set, Revisions: revisions, Records: records, States: seen.States, Now: in.Now,
+		Service: in.Memcached.Spec.Service != nil, KeepsUnready: in.AgentRestarts && confirmed.Has(owned.Reference{
+			GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), Namespace: set.Namespace, Name: set.Name,
+		}),
 		Approved: ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Policy == v1alpha1.UpdateAutomatic,
 		Pods:     slices.DeleteFunc(slices.Clone(observed.Pods), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, set) }),
 		Version:  in.Images.VersionOf,

@@ -163,6 +163,20 @@ func TestNamesAreTheReleasedOnesAndFit(t *testing.T) {
 	}
 }
 
+// A pod whose agent restarts is not ready, and memcached in it serves clients.
+func TestTheServicePublishesPodsWhoseAgentRestarts(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(slots).Obj())
+	for _, restarts := range []bool{true, false} {
+		in.AgentRestarts = restarts
+		for _, configuration := range plan(t, in).Present {
+			service, ok := configuration.(*corev1ac.ServiceApplyConfiguration)
+			if ok && *service.Name == "cache" && ptr.Deref(service.Spec.PublishNotReadyAddresses, false) != restarts {
+				t.Errorf("with a restart: %t, the Service is %+v", restarts, service.Spec)
+			}
+		}
+	}
+}
+
 // Selectors can never be changed. If this test fails, caches made by released versions cannot be looked after any more.
 func TestSelectorIsTheReleasedOne(t *testing.T) {
 	id := desired.Identity(testkit.MakeMemcached("a").Obj())

@@ -48,6 +48,10 @@ func service(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
 			WithType(cmp.Or(spec.Type, corev1.ServiceTypeClusterIP)).
 			WithSelector(id.Selector()).
 			WithPorts(memcachedPort()))
+	if in.AgentRestarts {
+		// The kubelet reports a pod as not ready while its agent restarts, and memcached serves clients meanwhile.
+		configuration.Spec.WithPublishNotReadyAddresses(true)
+	}
 	if len(spec.Annotations) > 0 {
 		configuration.WithAnnotations(spec.Annotations)
 	}

@@ -29,6 +29,9 @@ type Inputs struct {
 	// Records are the records of the cache, the newest first.
 	Records []Record
 
+	// AgentRestarts is true while the operator restarts the agent of a pod that serves clients.
+	AgentRestarts bool
+
 	// Certificate and Users are the Secrets that the spec names; nil if they do not exist.
 	Certificate, Users *corev1.Secret
 
@@ -112,3 +115,6 @@ func releasedRecord(annotations map[string]string) *Workload {
 	}
 	return workload
 }
+
+// AgentRestartAnnotation is on a pod that serves clients while the operator restarts its agent.
+const AgentRestartAnnotation = "cache.example.com/agent-restart"

@@ -49,7 +49,13 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 		in.StatefulSet.Revision = set.Status.UpdateRevision
 	}
 	revisions, err := Revisions(ctx, m.Cached, set)
+	if err != nil {
+		return err
+	}
 	in.StatefulSet.InUse = recordsInUse(in.Records, revisions)
+	if in.Memcached.Spec.Service != nil {
+		in.AgentRestarts, err = m.agentRestarts(ctx, in.Memcached)
+	}
 	return err
 }
 
@@ -131,10 +137,21 @@ func withoutRecordName(template *corev1ac.PodTemplateSpecApplyConfiguration) *co
 
 // hasPods reports whether the cache has pods that are not about to end.
 func (m *Reader) hasPods(ctx context.Context, owner *v1alpha1.Memcached) (bool, error) {
+	found, err := m.pods(ctx, owner)
+	return slices.ContainsFunc(found, func(pod corev1.Pod) bool { return !pods.Ending(&pod) }), err
+}
+
+// agentRestarts reports whether the operator restarts the agent of a pod.
+func (m *Reader) agentRestarts(ctx context.Context, owner *v1alpha1.Memcached) (bool, error) {
+	found, err := m.pods(ctx, owner)
+	return slices.ContainsFunc(found, func(pod corev1.Pod) bool { return hasKey(pod.Annotations, AgentRestartAnnotation) }), err
+}
+
+func (m *Reader) pods(ctx context.Context, owner *v1alpha1.Memcached) ([]corev1.Pod, error) {
 	found := &corev1.PodList{}
 	selector := client.MatchingLabels(owned.Identity{Name: ApplicationName, Instance: owner.Name}.Selector())
 	if err := m.Cached.List(ctx, found, client.InNamespace(owner.Namespace), selector); err != nil {
-		return false, fmt.Errorf("list the pods of %s/%s: %w", owner.Namespace, owner.Name, err)
+		return nil, fmt.Errorf("list the pods of %s/%s: %w", owner.Namespace, owner.Name, err)
 	}
-	return slices.ContainsFunc(found.Items, func(pod corev1.Pod) bool { return !pods.Ending(&pod) }), nil
+	return found.Items, nil
 }

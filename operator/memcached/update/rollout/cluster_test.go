@@ -131,6 +131,8 @@ type cluster struct {
 	simulated        map[string]*simulatedPod // By the name of the pod.
 	gate             *rollout.Gate
 	resize           bool
+	service          bool                               // Clients use a Service.
+	keepsUnready     bool                               // The Service publishes pods that are not ready.
 	webhook          func(pod *corev1.Pod, update bool) // Changes pods that are created or updated.
 	brokenAgentImage string                             // An image of the agent whose probe fails.
 	now              time.Time
@@ -204,7 +206,7 @@ func (c *cluster) seeTemplate() {
 func (c *cluster) input() rollout.Input {
 	s := rollout.Input{
 		StatefulSet: c.set.DeepCopy(), States: map[string]*agentapi.State{}, Version: version, Gate: c.gate, Now: c.now,
-		Records: c.records,
+		Records: c.records, Service: c.service, KeepsUnready: c.keepsUnready,
 	}
 	s.Features.Resize, s.Features.Shrink = c.resize, c.resize
 	for _, revision := range c.revisions {

@@ -202,7 +202,7 @@ func TestADegradedPodComesFirst(t *testing.T) {
 	c.brokenAgentImage = "agent:1"
 	c.degrade(1, time.Hour)
 	c.want(upgraded.with(newAgent))
-	if got := summarise(c.runOneAtATime(120)); got != "Patch 1, Patch 1, Patch 2, Patch 2, Patch 0, Patch 0" {
+	if got := summarise(c.runOneAtATime(120)); got != "Patch 1, Patch 1, Patch 2, Patch 2, Patch 2, Patch 0, Patch 0, Patch 0" {
 		t.Errorf("made the steps %s", got)
 	}
 	c.expectDone()

@@ -28,6 +28,9 @@
 //  2. The pod is resized, and the kubelet has done it. If the memory limit shrinks, this step comes after step 3, and after the
 //     agent has reported that memcached uses no more memory than it may. So the items always fit into the limit, even if an
 //     earlier resize has not been done yet.
+//     If the agent restarts and clients use the Service of spec.service, the pod is announced, and the Service publishes pods that
+//     are not ready until the agent is back: the kubelet reports a pod as not ready while any of its containers is down. If
+//     memcached restarts as well, the agent's image is patched first and on its own.
 //  3. One patch sets images, labels, annotations and the memory for items. It also notes in the update state which containers
 //     are going to restart, and how many items there were.
 //  4. The containers have restarted, the pod is ready and was probed since, the agent reports the wanted memory for items, and

@@ -45,6 +45,11 @@ func (p *planner) setGivenImages(m *member, result, given []corev1.Container) {
 		if before := pods.Container(given, container.Name); before != nil {
 			container.Image = before.Image
 		}
+		if of := p.templateOf(m.agentRevision()); of != nil && container.Name == agentapi.AgentContainer {
+			if agent := containerOf(&of.Spec, container.Name); agent != nil {
+				container.Image = agent.Image
+			}
+		}
 		present, live, wanted := containerOf(&m.pod.Spec, container.Name), containerOf(&p.live.Spec, container.Name), containerOf(&p.template.Spec, container.Name)
 		if present != nil && live != nil && wanted != nil && present.Image == live.Image {
 			container.Image = wanted.Image

@@ -3,9 +3,13 @@ package rollout
 import (
 	"fmt"
 	"maps"
+	"slices"
+
+	"k8s.io/utils/ptr"
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
@@ -29,14 +33,26 @@ func (p *planner) begin(m *member, d *difference) (Step, error) {
 		return step, nil
 	}
 	next := p.nextUpdateState(m, d)
-	if d.resizes() && !next.Shrinks {
+	announce := p.announcesRestart(m, d)
+	if announce || d.resizes() && !next.Shrinks {
 		text, err := next.text()
 		if err != nil {
 			return Step{}, err
 		}
-		return p.patchStep(m, changedInPlace(m, d), edit{annotations: map[string]*string{UpdateAnnotation: &text}})
+		e := edit{annotations: map[string]*string{UpdateAnnotation: &text}}
+		if announce {
+			e.annotations[inputs.AgentRestartAnnotation] = ptr.To("")
+		}
+		return p.patchStep(m, changedInPlace(m, d), e)
 	}
 	return p.patchInPlace(m, d, next)
+}
+
+// announcesRestart reports whether the agent is going to restart in a pod that serves clients through a Service. The kubelet reports
+// such a pod as not ready for a moment, although memcached goes on, so the Service is to publish it meanwhile.
+func (p *planner) announcesRestart(m *member, d *difference) bool {
+	_, restarts := p.restarts(m, d)[agentapi.AgentContainer]
+	return restarts && p.Service && m.ready()
 }
 
 // nextUpdateState returns the update state for the wanted revision. It keeps what an update state for another revision still
@@ -48,6 +64,9 @@ func (p *planner) nextUpdateState(m *member, d *difference) updateState {
 	if before := m.update; before != nil {
 		next.Restarts, next.Items, next.Process, next.Run = before.Restarts, before.Items, before.Process, before.Run
 		next.CacheMemory = before.CacheMemory
+		if !before.Patched {
+			next.AgentOf = before.AgentOf
+		}
 	}
 	if d.changesCacheMemory() || next.CacheMemory != 0 {
 		next.CacheMemory = d.wanted.Arguments.CacheMemory
@@ -55,10 +74,19 @@ func (p *planner) nextUpdateState(m *member, d *difference) updateState {
 	return next
 }
 
-// patchInPlace returns the one patch of an update in place. The patch also notes in the update state what has to follow.
+// patchInPlace returns the patch of an update in place. The patch also notes in the update state what has to follow. If both the agent
+// and memcached have to restart, there are two patches, that for the agent first: clients are to miss memcached alone.
 func (p *planner) patchInPlace(m *member, d *difference, next updateState) (Step, error) {
-	next.Patched = true
-	restarts := p.restarts(m, d)
+	restarts, e := p.restarts(m, d), p.edit(d)
+	_, agent := restarts[agentapi.AgentContainer]
+	if _, memcached := restarts[pod.MemcachedContainer]; memcached && agent && m.ready() {
+		delete(restarts, pod.MemcachedContainer)
+		e = edit{annotations: map[string]*string{}, initContainers: e.initContainers, containers: slices.DeleteFunc(e.containers,
+			func(c containerPatch) bool { return c.Name == pod.MemcachedContainer })}
+		next.AgentOf = p.revision
+	} else {
+		next.Patched = true
+	}
 	if _, memcached := restarts[pod.MemcachedContainer]; memcached {
 		switch {
 		case d.class == diff.Cold:
@@ -75,9 +103,8 @@ func (p *planner) patchInPlace(m *member, d *difference, next updateState) (Step
 	if err != nil {
 		return Step{}, err
 	}
-	e := p.edit(d)
 	e.annotations[UpdateAnnotation] = &text
-	if next.CacheMemory != 0 {
+	if next.CacheMemory != 0 && next.Patched {
 		memory := fmt.Sprint(next.CacheMemory)
 		e.annotations[agentapi.CacheMemoryAnnotation] = &memory
 	}
@@ -90,7 +117,7 @@ func changedInPlace(m *member, d *difference) string {
 
 // proceed returns the next step of an update in place. A pod whose memory limit shrinks has been patched first.
 func (p *planner) proceed(m *member, d *difference) (Step, error) {
-	if container := m.unfinishedRestart(); container != "" && m.update.Patched {
+	if container := m.unfinishedRestart(); container != "" && (m.update.Patched || m.update.AgentOf == p.revision) {
 		return p.waitFor(m, fmt.Sprintf("%s in %s is restarting", container, m.name())), nil
 	}
 	if m.update.Shrinks && !m.hasCacheMemory() {
@@ -113,7 +140,33 @@ func (p *planner) proceed(m *member, d *difference) (Step, error) {
 	if step, waits := p.beforeRestart(m, d); waits {
 		return step, nil
 	}
+	if step, waits, err := p.prepareService(m, d); waits || err != nil {
+		return step, err
+	}
 	return p.patchInPlace(m, d, *m.update)
+}
+
+// prepareService makes sure that the Service of spec.service publishes a pod while its agent restarts, and not while memcached
+// does.
+func (p *planner) prepareService(m *member, d *difference) (step Step, waits bool, err error) {
+	_, announced := m.pod.Annotations[inputs.AgentRestartAnnotation]
+	switch announces := p.announcesRestart(m, d); {
+	case announces && p.KeepsUnready:
+		return Step{}, false, nil
+	case announces && announced:
+		return p.waitFor(m, m.name()+" waits until the Service publishes pods that are not ready"), true, nil
+	case announces:
+		step, err = p.patchStep(m, fmt.Sprintf("the agent of %s is about to restart", m.name()),
+			edit{annotations: map[string]*string{inputs.AgentRestartAnnotation: ptr.To("")}})
+		return step, true, err
+	case announced && len(p.restarts(m, d)) > 0:
+		step, err = p.patchStep(m, fmt.Sprintf("the agent of %s has restarted", m.name()),
+			edit{annotations: map[string]*string{inputs.AgentRestartAnnotation: nil}})
+		return step, true, err
+	case p.KeepsUnready && len(p.restarts(m, d)) > 0:
+		return p.waitFor(m, m.name()+" waits until the Service publishes ready pods only"), true, nil
+	}
+	return Step{}, false, nil
 }
 
 // afterPatch waits until everything that the patch asked for has happened, and then finishes the update.

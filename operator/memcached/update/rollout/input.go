@@ -28,6 +28,10 @@ type Input struct {
 	// Approved is true if pods may be replaced although there is no record of what they were given.
 	Approved bool
 
+	// Service is true if clients use the Service of spec.service, which leaves out pods that are not ready. KeepsUnready is true
+	// while it publishes them as well.
+	Service, KeepsUnready bool
+
 	// States are what the agents report, by the name of the pod. An agent that cannot be reached has no entry.
 	States map[string]*agentapi.State
 

@@ -62,6 +62,14 @@ func (m *member) givenRevision() string {
 	return m.update.Given
 }
 
+// agentRevision returns the revision that gave the pod the agent's image before all other images, empty if none did.
+func (m *member) agentRevision() string {
+	if m.update == nil || m.update.Patched {
+		return ""
+	}
+	return m.update.AgentOf
+}
+
 // resourceRevisions returns the revisions one of which gave the pod its CPU and memory. The step that resizes a pod cannot note
 // that in the update state, so every revision that the pod was being updated to is one of them. An update state that cannot be
 // read has the empty revision, which does not exist.

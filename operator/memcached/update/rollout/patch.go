@@ -13,6 +13,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
 // edit is a change of a pod. Labels and annotations with the value nil are removed.
@@ -98,6 +99,9 @@ func (p *planner) finish(m *member, d *difference, message string) (Step, error)
 	e.labels[appsv1.ControllerRevisionHashLabelKey] = &p.revision
 	if m.update != nil {
 		e.annotations[UpdateAnnotation] = nil
+	}
+	if _, announced := m.pod.Annotations[inputs.AgentRestartAnnotation]; announced {
+		e.annotations[inputs.AgentRestartAnnotation] = nil
 	}
 	if name := p.live.Annotations[owned.RecordAnnotation]; name != m.pod.Annotations[owned.RecordAnnotation] {
 		e.annotations[owned.RecordAnnotation] = ptrUnlessEmpty(name)

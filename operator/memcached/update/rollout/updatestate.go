@@ -26,6 +26,10 @@ type updateState struct {
 	// Patched is true when images, labels and annotations have been set.
 	Patched bool `json:"patched,omitempty"`
 
+	// AgentOf is the revision that gave the pod the agent's image before memcached's, until it is Patched: the two never restart
+	// together. It is empty if Given gave both.
+	AgentOf string `json:"agentOf,omitempty"`
+
 	// Given is the revision that gave the pod its images, labels and annotations, until it is Patched; empty if unknown.
 	Given string `json:"given,omitempty"`
 
