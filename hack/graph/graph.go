@@ -34,6 +34,8 @@ type Release struct {
 	Deprecated string
 	// Refused says that the bundle has the property olm.deprecated. OLM v0 refuses to install it.
 	Refused bool
+	// Annotated is the skipRange in the annotations of the ClusterServiceVersion, nil if the bundle does not describe them.
+	Annotated *string
 	// Barrier is set if the release is a barrier.
 	Barrier *Barrier
 }

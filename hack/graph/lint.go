@@ -35,6 +35,9 @@ const (
 	RuleSelfRange Rule = "skiprange-self"
 	// RuleUnbounded: the skipRange has no lower end, or holds versions above the entry's own.
 	RuleUnbounded Rule = "skiprange-unbounded"
+	// RuleAnnotation: the skipRange is not the one in the annotation olm.skipRange of the ClusterServiceVersion, which tools
+	// read that make a catalog of bundles.
+	RuleAnnotation Rule = "skiprange-annotation"
 	// RulePrunes: an entry with a skipRange replaces nothing although there are older entries. A skipRange is no link of
 	// the chain, so the chain ends there.
 	RulePrunes Rule = "skiprange-prunes"
@@ -77,7 +80,7 @@ func (g *Graph) Lint() []Violation {
 	found := g.lintReleases()
 	for _, c := range g.Channels {
 		for _, check := range []func() []Violation{
-			c.lintHeads, c.lintNames, c.lintBackwards, c.lintOverlaps, c.lintRanges, c.lintBarriers, c.lintDeadEnds, c.lintSwitches, c.lintSuccessors,
+			c.lintHeads, c.lintNames, c.lintBackwards, c.lintOverlaps, c.lintRanges, c.lintAnnotations, c.lintBarriers, c.lintDeadEnds, c.lintSwitches, c.lintSuccessors,
 		} {
 			for _, v := range check() {
 				v.Channel = c.Name

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/blang/semver/v4"
 )
 
 // predecessors returns the releases that the entry replaces or skips, each once.
@@ -86,6 +88,25 @@ func (c *Channel) lintRanges() []Violation {
 		if older := c.below(entry); entry.Replaces == "" && older != nil {
 			add(RulePrunes, fmt.Sprintf("is no link of the chain, and it replaces nothing, so the chain ends before %s", older.Name), "add replaces: "+older.Name)
 		}
+	}
+	return found
+}
+
+// firstAnnotated is the first release whose bundle has the annotation. Bundles of older ones are frozen without it.
+var firstAnnotated = semver.MustParse("0.4.0")
+
+// lintAnnotations finds entries whose skipRange differs from the one in the ClusterServiceVersion.
+func (c *Channel) lintAnnotations() []Violation {
+	var found []Violation
+	for _, entry := range c.Entries {
+		if entry.Annotated == nil || entry.Version.LT(firstAnnotated) || *entry.Annotated == entry.SkipRange.String() {
+			continue
+		}
+		found = append(found, Violation{
+			Rule: RuleAnnotation, Entry: entry.Name,
+			Problem: fmt.Sprintf("its skipRange is %q, and the annotation olm.skipRange of its ClusterServiceVersion is %q", entry.SkipRange, *entry.Annotated),
+			Fix:     "write the skipRange of the annotation; before the release, change both in hack/project/project.go",
+		})
 	}
 	return found
 }

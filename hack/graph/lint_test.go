@@ -74,6 +74,7 @@ func TestLintFindsEachRule(t *testing.T) {
 		"skiprange-no-upper-end":  {"candidate p.v0.2.0 skiprange-unbounded"},
 		"skiprange-no-lower-end":  {"candidate p.v0.2.0 skiprange-unbounded"},
 		"skiprange-prunes":        {"candidate p.v0.3.0 skiprange-prunes"},
+		"skiprange-annotation":    {"candidate p.v0.5.0 skiprange-annotation", "candidate p.v0.6.0 skiprange-annotation"},
 		"deprecated-head":         {"candidate p.v0.2.0 deprecated-without-successor"},
 		"deprecated-channel":      {"fast  deprecated-without-successor"},
 		"deprecated-default":      {"candidate  deprecated-without-successor"},
@@ -105,7 +106,7 @@ func TestLintFindsEachRule(t *testing.T) {
 func TestLibraryAcceptsDeadEnds(t *testing.T) {
 	for _, name := range []string{
 		"dead-end-overlap", "dead-end-skipped-bridge", "v1-dead-end", "switch", "barrier", "skiprange-self",
-		"skiprange-no-upper-end", "skiprange-no-lower-end", "skiprange-prunes", "unknown-name", "name-version",
+		"skiprange-no-upper-end", "skiprange-no-lower-end", "skiprange-prunes", "skiprange-annotation", "unknown-name", "name-version",
 	} {
 		if _, err := declcfg.ConvertToModel(fixture(t, name)); err != nil {
 			t.Errorf("%s: %v", name, err)

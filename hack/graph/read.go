@@ -52,10 +52,12 @@ func (g *Graph) readReleases(bundles []declcfg.Bundle) error {
 				release.Refused = true
 			case property.TypePackage:
 				var value property.Package
-				if err := json.Unmarshal(p.Value, &value); err != nil {
-					errs = append(errs, fmt.Errorf("bundle %s: its property %s: %w", bundle.Name, p.Type, err))
-				}
+				errs = append(errs, parse(bundle.Name, p, &value))
 				version = value.Version
+			case property.TypeCSVMetadata:
+				var value property.CSVMetadata
+				errs = append(errs, parse(bundle.Name, p, &value))
+				release.Annotated = new(value.Annotations["olm.skipRange"])
 			}
 		}
 		var err error
@@ -66,6 +68,14 @@ func (g *Graph) readReleases(bundles []declcfg.Bundle) error {
 	}
 	slices.SortStableFunc(g.Releases, func(a, b *Release) int { return a.Version.Compare(b.Version) })
 	return errors.Join(errs...)
+}
+
+// parse parses a property of a bundle.
+func parse(bundle string, p property.Property, value any) error {
+	if err := json.Unmarshal(p.Value, value); err != nil {
+		return fmt.Errorf("bundle %s: its property %s: %w", bundle, p.Type, err)
+	}
+	return nil
 }
 
 func (g *Graph) readChannels(channels []declcfg.Channel) error {

@@ -58,6 +58,14 @@ func CSVName(version string) string { return Package + ".v" + version }
 // BundleDir is the directory of the bundle of a version, relative to the root of the checkout.
 func BundleDir(version string) string { return "bundles/v" + version }
 
+// OldestUpgradable is the oldest release from which users can upgrade to the version under development in one step. olm/e2e
+// walks that upgrade.
+const OldestUpgradable = "0.1.0"
+
+// SkipRange is the range of versions with an upgrade to a version in one step, for its catalog entries and for the annotation
+// olm.skipRange of its ClusterServiceVersion.
+func SkipRange(version string) string { return ">=" + OldestUpgradable + " <" + version }
+
 // CSVFile is the file of the ClusterServiceVersion in a bundle.
 const CSVFile = "manifests/" + Package + ".clusterserviceversion.yaml"
 

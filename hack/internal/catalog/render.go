@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/operator-registry/alpha/action/migrations"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/template/basic"
@@ -43,7 +44,9 @@ func Render(ctx context.Context, template []byte, find Directories) ([]byte, err
 	}
 	for i := range config.Packages {
 		config.Packages[i].Icon = &declcfg.Icon{Data: csv.Icon(), MediaType: "image/svg+xml"}
-		config.Packages[i].Description = "Runs Memcached caches and the web applications that use them."
+	}
+	if err := complete(config); err != nil {
+		return nil, err
 	}
 	migrate, err := migrations.NewMigrations("bundle-object-to-csv-metadata")
 	if err != nil {
@@ -60,6 +63,36 @@ func Render(ctx context.Context, template []byte, find Directories) ([]byte, err
 		return nil, fmt.Errorf("write the catalog: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// complete adds what the catalog takes from its head, the release that users install: the description of the package. It
+// leaves out deprecations of heads, because there is nothing to upgrade to: they are served when the next release is.
+func complete(config *declcfg.DeclarativeConfig) error {
+	upgrades, err := graph.Read(*config)
+	if err != nil {
+		return err
+	}
+	heads := map[string]bool{}
+	for _, channel := range upgrades.Channels {
+		head := channel.Highest().Name
+		heads[head] = upgrades.Deprecated == "" // Otherwise there is never another release.
+		if channel.Name != upgrades.DefaultChannel {
+			continue
+		}
+		i := slices.IndexFunc(config.Bundles, func(b declcfg.Bundle) bool { return b.Name == head })
+		var manifest operatorsv1alpha1.ClusterServiceVersion
+		if err := json.Unmarshal([]byte(config.Bundles[i].CsvJSON), &manifest); err != nil {
+			return fmt.Errorf("read the ClusterServiceVersion of %s: %w", head, err)
+		}
+		config.Packages[0].Description = manifest.Spec.Description
+	}
+	for i, list := range config.Deprecations {
+		config.Deprecations[i].Entries = slices.DeleteFunc(list.Entries, func(entry declcfg.DeprecationEntry) bool {
+			return entry.Reference.Schema == declcfg.SchemaBundle && heads[entry.Reference.Name]
+		})
+	}
+	config.Deprecations = slices.DeleteFunc(config.Deprecations, func(list declcfg.Deprecation) bool { return len(list.Entries) == 0 })
+	return nil
 }
 
 // Validate checks a rendered catalog as `opm validate` does, and lints its upgrade graph. The error names every problem.

@@ -3,11 +3,15 @@ package catalog_test
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/hack/graph"
 	"github.com/example/memcached-operator/hack/internal/catalog"
@@ -38,7 +42,7 @@ func find(image string) (string, error) {
 	return "", errors.New("no such bundle: " + image)
 }
 
-var entry = "{name: " + project.CSVName(project.Version) + "}"
+var entry = "{name: " + project.CSVName(project.Version) + ", skipRange: '" + project.SkipRange(project.Version) + "'}"
 
 func TestRenderDescribesTheBundleByDigest(t *testing.T) {
 	rendered := testkit.Must(catalog.Render(t.Context(), template(entry, bundle), find))(t)
@@ -103,6 +107,43 @@ func TestRenderNamesAllViolationsOfTheGraph(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
+	}
+}
+
+// The page of a catalog shows what its head is, not what an older release or this program says.
+func TestThePackageIsDescribedAsItsHead(t *testing.T) {
+	rendered := testkit.Must(catalog.Render(t.Context(), template(entry, bundle), find))(t)
+	config := testkit.Must(declcfg.LoadReader(bytes.NewReader(rendered)))(t)
+	var head operatorsv1alpha1.ClusterServiceVersion
+	manifest := testkit.Must(os.ReadFile(filepath.Join(dir, project.CSVFile)))(t)
+	if err := yaml.Unmarshal(manifest, &head); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(head.Spec.Description, config.Packages[0].Description); diff != "" || head.Spec.Description == "" {
+		t.Errorf("-head +package:\n%s", diff)
+	}
+}
+
+// A catalog whose entry has another skipRange than its bundle says differs from one that is made of the bundle.
+func TestASkipRangeThatTheBundleDoesNotHaveIsRefused(t *testing.T) {
+	for name, skipRange := range map[string]string{"another": "'>=0.2.0 <" + project.Version + "'", "none": "''"} {
+		entry := "{name: " + project.CSVName(project.Version) + ", skipRange: " + skipRange + "}"
+		_, err := catalog.Render(t.Context(), template(entry, bundle), find)
+		for _, want := range []string{"channel candidate, entry " + project.CSVName(project.Version), "[skiprange-annotation]", project.SkipRange(project.Version)} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want an error with %q", name, err, want)
+			}
+		}
+	}
+}
+
+// Nobody can upgrade from the head, so its deprecation says nothing useful before the next release.
+func TestADeprecationOfTheHeadIsNotServedYet(t *testing.T) {
+	content := append(template(entry, bundle), "- {schema: olm.deprecations, package: memcached-operator, entries: [{reference: {schema: olm.bundle, name: "+project.CSVName(project.Version)+"}, message: m}]}\n"...)
+	rendered := testkit.Must(catalog.Render(t.Context(), content, find))(t)
+	config := testkit.Must(declcfg.LoadReader(bytes.NewReader(rendered)))(t)
+	if len(config.Deprecations) > 0 {
+		t.Errorf("it is served: %+v", config.Deprecations)
 	}
 }
 

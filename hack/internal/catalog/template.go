@@ -60,8 +60,8 @@ func (t *Template) Encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Add adds a version to the channels, as the entry that replaces their head, and its bundle at the end of the file. It
-// does not change an entry that people have prepared. It is an error if a channel does not exist, or if the template
+// Add adds a version to the channels, as the entry that replaces their head and that all older releases can be upgraded to,
+// and its bundle at the end of the file. It does not change an entry that people have prepared. It is an error if a channel does not exist, or if the template
 // already has the bundle.
 func (t *Template) Add(version, bundleImage string, channels []string) error {
 	if slices.Contains(t.Bundles(), bundleImage) {
@@ -136,7 +136,7 @@ func addEntry(channel *yaml.Node, version string) error {
 	}
 	entry := mapping("name", name)
 	if len(heads) == 1 {
-		entry = mapping("name", name, "replaces", heads[0])
+		entry = mapping("name", name, "replaces", heads[0], "skipRange", project.SkipRange(version))
 	}
 	entries.Style = 0 // An empty list was written as [].
 	entries.Content = append(entries.Content, entry)

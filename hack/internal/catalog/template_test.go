@@ -49,6 +49,7 @@ func TestEncodeReturnsWhatWasParsed(t *testing.T) {
 	}
 }
 
+// Every release can be upgraded to a new one in one step, unless people have prepared other edges.
 func TestAddReplacesTheHeadAndKeepsComments(t *testing.T) {
 	graph := parse(t, before)
 	if err := graph.Add("0.3.0", "quay.io/b@sha256:3", []string{"candidate", "fast"}); err != nil {
@@ -57,6 +58,7 @@ func TestAddReplacesTheHeadAndKeepsComments(t *testing.T) {
 	want := strings.Replace(before, "    replaces: memcached-operator.v0.1.0\n", `    replaces: memcached-operator.v0.1.0
   - name: memcached-operator.v0.3.0
     replaces: memcached-operator.v0.2.0
+    skipRange: '>=0.1.0 <0.3.0'
 `, 1)
 	want = strings.Replace(want, "  entries: []\n", "  entries:\n  - name: memcached-operator.v0.3.0\n", 1)
 	want += "- schema: olm.bundle\n  image: quay.io/b@sha256:3\n"

@@ -71,6 +71,9 @@ func annotations(in Inputs) (map[string]string, error) {
 		"operatorframework.io/initialization-resource":      string(first),
 		"operatorframework.io/suggested-namespace-template": string(namespace),
 	}
+	if in.Replaces != "" {
+		all["olm.skipRange"] = project.SkipRange(in.Version)
+	}
 	for feature, value := range features {
 		all["features.operators.openshift.io/"+feature] = value
 	}

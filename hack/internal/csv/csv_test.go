@@ -57,6 +57,23 @@ func composed(t *testing.T) (*v1alpha1.ClusterServiceVersion, csv.Inputs) {
 	return out, in
 }
 
+// A tool that makes a catalog of bundles, such as the one of the community's catalog, reads the skipRange there. The first
+// release has nothing to skip.
+func TestTheSkipRangeIsThatOfTheCatalog(t *testing.T) {
+	v, in := composed(t)
+	if got := v.Annotations["olm.skipRange"]; got != ">=0.1.0 <0.3.0" {
+		t.Errorf("it is %q", got)
+	}
+	in.Replaces = ""
+	first, err := csv.Compose(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, there := first.Annotations["olm.skipRange"]; there {
+		t.Errorf("that of the first release is %q", got)
+	}
+}
+
 func TestAnnotationsOfCatalogsAreSet(t *testing.T) {
 	v, _ := composed(t)
 	names := []string{
