@@ -224,7 +224,8 @@ func tlsConfig(t *testing.T, files map[string]string) *tls.Config {
 // Keys are spread over all hosts, and each is always on the same host.
 func TestKeysAreSpread(t *testing.T) {
 	hosts, places := hostList{"a", "b", "c"}, map[string]int{}
-	for _, key := range itemKeys(300) {
+	for i := range 300 {
+		key := fmt.Sprint("key-", i)
 		address, err := hosts.PickServer(key)
 		if err != nil {
 			t.Fatal(err)
@@ -249,10 +250,10 @@ func TestKeysAreSpread(t *testing.T) {
 func TestItemsDiffer(t *testing.T) {
 	one := NewMemcached("a", "a", Access{})
 	other := NewMemcached("b", "b", Access{})
-	if string(one.value("1", 20)) == string(one.value("2", 20)) || string(one.value("1", 20)) == string(other.value("1", 20)) {
+	if string(one.value(nil, 1, 20)) == string(one.value(nil, 2, 20)) || string(one.value(nil, 1, 20)) == string(other.value(nil, 1, 20)) {
 		t.Error("items are alike")
 	}
-	if n := len(one.value("1", 20)); n != 20 {
+	if n := len(one.value(nil, 1, 20)); n != 20 {
 		t.Errorf("an item has %d bytes, want 20", n)
 	}
 }

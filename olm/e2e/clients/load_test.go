@@ -104,19 +104,20 @@ func TestEveryWayToFailIsCounted(t *testing.T) {
 
 func TestItemsThatAreGoneAreMissing(t *testing.T) {
 	c, client := server(t, "a")
-	const size = 20
-	if err := client.Store(20, size); err != nil {
+	const items, size = 1_234, 20 // Of the last request for items, only a part is used.
+	if err := client.Store(items, size); err != nil {
 		t.Fatal(err)
 	}
-	if missing, err := client.Missing(20, size); missing != 0 || err != nil {
+	if missing, err := client.Missing(items, size); missing != 0 || err != nil {
 		t.Errorf("%d missing, %v", missing, err)
 	}
-	c.lose("stored-3", "stored-7")
-	if missing, err := client.Missing(20, size); missing != 2 || err != nil {
-		t.Errorf("after two were lost: %d missing, %v", missing, err)
+	c.lose("stored-3", "stored-1233")
+	c.set("stored-7", "another value")
+	if missing, err := client.Missing(items, size); missing != 3 || err != nil {
+		t.Errorf("after two were lost and one was changed: %d missing, %v", missing, err)
 	}
 	c.end()
-	if missing, err := client.Missing(20, size); missing != 20 || err == nil {
+	if missing, err := client.Missing(items, size); missing != items || err == nil {
 		t.Errorf("of a server that is gone: %d missing, %v", missing, err)
 	}
 }

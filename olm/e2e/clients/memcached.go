@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -136,48 +135,4 @@ func (m *Memcached) Outcome() Outcome {
 	outcome := m.outcome
 	outcome.Failed = slices.Clone(outcome.Failed)
 	return outcome
-}
-
-// Store writes n items of this many bytes.
-func (m *Memcached) Store(n, size int) error {
-	client := m.access.Spread(m.host)
-	for _, key := range itemKeys(n) {
-		if err := client.Set(&memcache.Item{Key: key, Value: m.value(key, size)}); err != nil {
-			return errors.Join(fmt.Errorf("store an item in %s: %w", m.name, err), client.Close())
-		}
-	}
-	return client.Close()
-}
-
-// Missing returns how many of the n items of this many bytes that Store wrote are lost or changed.
-func (m *Memcached) Missing(n, size int) (int, error) {
-	const atOnce = 500
-	client := m.access.Spread(m.host)
-	missing := 0
-	for keys := range slices.Chunk(itemKeys(n), atOnce) {
-		items, err := client.GetMulti(keys)
-		if err != nil {
-			return n, errors.Join(fmt.Errorf("read the items of %s: %w", m.name, err), client.Close())
-		}
-		for _, key := range keys {
-			if item := items[key]; item == nil || string(item.Value) != string(m.value(key, size)) {
-				missing++
-			}
-		}
-	}
-	return missing, client.Close()
-}
-
-func itemKeys(n int) []string {
-	keys := make([]string, n)
-	for i := range keys {
-		keys[i] = "stored-" + strconv.Itoa(i)
-	}
-	return keys
-}
-
-// value differs for each item and each server, so that an item in the wrong place counts as missing.
-func (m *Memcached) value(key string, size int) []byte {
-	text := m.name + " " + key + " "
-	return []byte(text + strings.Repeat("x", max(0, size-len(text))))
 }
