@@ -14,6 +14,8 @@ export CGO_ENABLED ?= 0
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/memcached-operator
 STAGE := $(CACHE)/stage
 RUN ?= .
+E2E_TAGS := e2e
+E2E_TIMEOUT := 60m
 CLUSTER := go run -C $(CURDIR)/hack/cluster .
 GOTESTSUM := go tool gotestsum --format-icons text --format-hide-empty-pkg --post-run-command .ci/summary --jsonfile $(CACHE)
 
@@ -70,7 +72,11 @@ e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Insta
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache))); \
 	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} \
-	$(GOTESTSUM)/e2e.json --format standard-verbose -- -tags=e2e -count=1 -parallel=8 -timeout=60m -run '$(RUN)' ./olm/e2e
+	$(GOTESTSUM)/e2e.json --format standard-verbose -- -tags=$(E2E_TAGS) -count=1 -parallel=8 -timeout=$(E2E_TIMEOUT) -run '$(RUN)' ./olm/e2e
+e2e-long: E2E_TAGS := e2e,long
+e2e-long: E2E_TIMEOUT := 150m
+e2e-long: RUN := ByThemselves
+e2e-long: e2e ## walk upgrades that OLM makes by itself, which may take it 18 minutes each
 scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); $${tools[0]} apply -n default -f olm/scorecard/rbac.yaml; \

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
@@ -22,7 +23,13 @@ import (
 // the given time, or has expired if that is negative.
 func certificateFor(t *testing.T, authority *agenttesting.Authority, cache string, d time.Duration) map[string]string {
 	t.Helper()
-	host := cache + "-nodes.default.svc"
+	return certificateIn(t, authority, inDefault(cache), d)
+}
+
+// certificateIn is certificateFor in any namespace.
+func certificateIn(t *testing.T, authority *agenttesting.Authority, cache types.NamespacedName, d time.Duration) map[string]string {
+	t.Helper()
+	host := cache.Name + "-nodes." + cache.Namespace + ".svc"
 	return authority.Issue(t, time.Now().Add(d), host, "*."+host)
 }
 
@@ -56,7 +63,13 @@ func deleteSecrets(ctx context.Context) error {
 // writeSecret creates a Secret, or replaces the files in it.
 func writeSecret(t *testing.T, name string, files map[string]string) {
 	t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: secretLabels}, StringData: files}
+	writeSecretIn(t, inDefault(name), files)
+}
+
+// writeSecretIn is writeSecret in any namespace.
+func writeSecretIn(t *testing.T, key types.NamespacedName, files map[string]string) {
+	t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: secretLabels}, StringData: files}
 	err := suite.cluster.Client.Create(t.Context(), secret)
 	if apierrors.IsAlreadyExists(err) {
 		err = suite.cluster.Client.Update(t.Context(), secret)

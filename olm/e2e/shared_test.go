@@ -10,7 +10,7 @@ import (
 )
 
 // TestInstalledOperator installs the operator once for all subtests that leave it as it is, and removes it as olm/README.md
-// says. A subtest that counts everything the operator does, needs the only node or restarts the operator runs alone.
+// says. A subtest that counts everything the operator does, needs the only node or all its CPUs, or restarts the operator runs alone.
 func TestInstalledOperator(t *testing.T) {
 	ctx := fresh(t)
 	before, err := suite.cluster.Inventory(ctx)
@@ -21,6 +21,8 @@ func TestInstalledOperator(t *testing.T) {
 	t.Run("a new cache costs few writes", newCacheCostsFewWrites)
 	t.Run("side by side", sideBySide)
 	t.Run("evictions leave enough pods", evicted)
+	must(t, suite.cluster.DeleteResources(ctx))
+	t.Run("a cache of real size is upgraded warm", realSize)
 	must(t, suite.cluster.DeleteResources(ctx))
 	t.Run("a Prometheus has metrics and alerts", metricsAndAlerts)
 	must(t, suite.cluster.DeleteResources(ctx))

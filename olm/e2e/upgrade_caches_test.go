@@ -45,11 +45,24 @@ func fillNewCache(ctx context.Context, t *testing.T, name string, spec cachev1al
 	c := &filledCache{key: inDefault(name)}
 	must(t, suite.cluster.Client.Create(ctx, &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: name}, Spec: spec}))
 	waitVersion(ctx, t, c.key, int(spec.Size), project.DefaultOperand)
+	c.fill(ctx, t, func(pod *corev1.Pod) *clients.Memcached { return inPlainText(ctx, t, pod, clients.Access{}) })
+	return c
+}
+
+// inPlainText returns a client of the memcached in a pod, by the pod's address.
+func inPlainText(ctx context.Context, t *testing.T, pod *corev1.Pod, access clients.Access) *clients.Memcached {
+	t.Helper()
+	address, stop, err := reach(ctx, pod, memcachedPort)
+	must(t, err)
+	t.Cleanup(stop)
+	return clients.NewMemcached(pod.Name, address, access)
+}
+
+// fill stores many items in every pod of the cache. use returns a client of the memcached in a pod.
+func (c *filledCache) fill(ctx context.Context, t *testing.T, use func(*corev1.Pod) *clients.Memcached) {
+	t.Helper()
 	for _, pod := range cachePods(ctx, t, c.key) {
-		address, stop, err := reach(ctx, &pod, memcachedPort)
-		must(t, err)
-		t.Cleanup(stop)
-		c.nodes = append(c.nodes, &filledNode{pod: pod, memcached: clients.NewMemcached(pod.Name, address, clients.Access{})})
+		c.nodes = append(c.nodes, &filledNode{pod: pod, memcached: use(&pod)})
 	}
 	slices.SortFunc(c.nodes, func(a, b *filledNode) int { return strings.Compare(a.pod.Name, b.pod.Name) })
 	var filling sync.WaitGroup
@@ -61,7 +74,6 @@ func fillNewCache(ctx context.Context, t *testing.T, name string, spec cachev1al
 		})
 	}
 	filling.Wait()
-	return c
 }
 
 // useCaches starts a load on every pod of the caches.
@@ -92,9 +104,17 @@ func (c *filledCache) sum(t *testing.T) {
 	var err error
 	c.seen, err = c.pods.Stop()
 	must(t, err)
+	c.count(t)
+}
+
+// count counts the lost items. A pod that does not answer has lost all.
+func (c *filledCache) count(t *testing.T) {
+	t.Helper()
 	for _, node := range c.nodes {
-		node.missing, err = node.memcached.Missing(manyItems, itemSize)
-		must(t, err)
+		var err error
+		if node.missing, err = node.memcached.Missing(manyItems, itemSize); err != nil {
+			t.Log(err)
+		}
 	}
 }
 

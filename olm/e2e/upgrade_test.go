@@ -25,19 +25,7 @@ const (
 // caches and applications: no request fails, no item is lost, no pod is recreated. So does the upgrade from the head to a
 // made-up next release: what was upgraded can be upgraded again. Some routes test more on their way.
 func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
-	offered, err := suite.stage.Graph(t.Context())
-	must(t, err)
-	var released []string
-	for _, version := range suite.stage.Versions {
-		if version.Released {
-			released = append(released, walk.CSVName(version.Version))
-		}
-	}
-	routes, err := upgrades.Routes(offered, released)
-	must(t, err)
-	if len(routes) == 0 {
-		t.Skip("nothing is released yet, so there is nothing to upgrade from")
-	}
+	routes := everyRoute(t)
 	newest, _ := upgradeToTest(t)
 	matrix := upgrades.Matrix{OLM: olmVersion, Kubernetes: kubernetesVersion(t)}
 	for _, r := range routes {
@@ -56,6 +44,25 @@ func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
 		})
 	}
 	writeReport(t, matrix)
+}
+
+// everyRoute returns the routes from every release to the head of every channel.
+func everyRoute(t *testing.T) []upgrades.Route {
+	t.Helper()
+	offered, err := suite.stage.Graph(t.Context())
+	must(t, err)
+	var released []string
+	for _, version := range suite.stage.Versions {
+		if version.Released {
+			released = append(released, walk.CSVName(version.Version))
+		}
+	}
+	routes, err := upgrades.Routes(offered, released)
+	must(t, err)
+	if len(routes) == 0 {
+		t.Skip("nothing is released yet, so there is nothing to upgrade from")
+	}
+	return routes
 }
 
 // nextSource is the name of the CatalogSource that has one release more. It is beside the one

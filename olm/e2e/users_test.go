@@ -194,6 +194,17 @@ func (u *users) untouched(what string) {
 // reports all resources ready.
 func (u *users) lookedAfter(version string) {
 	u.t.Helper()
+	for _, kind := range u.reconciled(version) {
+		for _, key := range u.resources(kind) {
+			must(u.t, suite.cluster.WaitReadyResource(u.t.Context(), kind, key, time.Minute))
+		}
+	}
+}
+
+// reconciled waits until the current operator, of this version, has reconciled every resource of its kinds, and is idle. It
+// returns the kinds.
+func (u *users) reconciled(version string) []schema.GroupVersionKind {
+	u.t.Helper()
 	ctx := u.t.Context()
 	offer, err := suite.cluster.Offer(ctx, version)
 	must(u.t, err)
@@ -211,10 +222,8 @@ func (u *users) lookedAfter(version string) {
 			}
 			return idle(metrics, strings.ToLower(kind.Kind), len(resources))
 		}))
-		for _, key := range resources {
-			must(u.t, suite.cluster.WaitReadyResource(ctx, kind, key, time.Minute))
-		}
 	}
+	return offer.Kinds
 }
 
 // resources returns the users' resources of a kind.

@@ -35,6 +35,11 @@ func (c *Cluster) AddCatalog(ctx context.Context, name, image string) error {
 	return nil
 }
 
+// Poll makes OLM look as often as this whether the image of a CatalogSource has changed.
+func (c *Cluster) Poll(ctx context.Context, name string, interval time.Duration) error {
+	return c.patch(ctx, &operatorsv1alpha1.CatalogSource{}, name, fmt.Sprintf(`{"spec":{"updateStrategy":{"registryPoll":{"interval":%q}}}}`, interval))
+}
+
 // WaitCatalog waits until the image of the CatalogSource is served and OLM is connected to it. Until then OLM resolves from the
 // content of an earlier CatalogSource of this name, even of a deleted one.
 func (c *Cluster) WaitCatalog(ctx context.Context, name string, d time.Duration) error {

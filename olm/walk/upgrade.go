@@ -16,19 +16,38 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Choice is the part of a Subscription with manual approval that differs from the manifest.
+// Choice is the part of a Subscription that differs from the manifest. Without Automatic it has manual approval.
 type Choice struct {
 	// Version is the release to install, without the leading v, and Channel the channel to follow.
 	Version, Channel string
 	// Source is the name of the CatalogSource; empty for the one in the manifests.
 	Source string
+	// Catalog is the image of that CatalogSource, which Choose creates; empty if it is there.
+	Catalog string
+	// Poll is how often OLM looks whether that image has changed; 0 for as often as the manifest says.
+	Poll time.Duration
+	// Automatic approves every InstallPlan.
+	Automatic bool
 }
 
-// Choose applies the manifests of the folder, with a Subscription that names the release and needs an approval for every
-// InstallPlan, including the first. It does not wait for the InstallPlan.
+// Choose applies the manifests of the folder, with a Subscription that names the release and, unless the choice is automatic,
+// needs an approval for every InstallPlan, including the first. It does not wait for the InstallPlan.
 func (c *Cluster) Choose(ctx context.Context, folder string, choice Choice) error {
 	if err := c.installCatalog(ctx, folder); err != nil {
 		return err
+	}
+	if choice.Catalog != "" {
+		if err := c.AddCatalog(ctx, choice.Source, choice.Catalog); err != nil {
+			return err
+		}
+		if choice.Poll > 0 {
+			if err := c.Poll(ctx, choice.Source, choice.Poll); err != nil {
+				return err
+			}
+		}
+		if err := c.WaitCatalog(ctx, choice.Source, 3*time.Minute); err != nil {
+			return err
+		}
 	}
 	return c.Subscribe(ctx, folder, choice)
 }
@@ -49,6 +68,9 @@ func (c *Cluster) Subscribe(ctx context.Context, folder string, choice Choice) e
 	}
 	sub.Spec.Channel, sub.Spec.StartingCSV = choice.Channel, CSVName(choice.Version)
 	sub.Spec.InstallPlanApproval = operatorsv1alpha1.ApprovalManual
+	if choice.Automatic {
+		sub.Spec.InstallPlanApproval = operatorsv1alpha1.ApprovalAutomatic
+	}
 	if choice.Source != "" {
 		sub.Spec.CatalogSource = choice.Source
 	}
