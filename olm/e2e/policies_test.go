@@ -18,7 +18,7 @@ import (
 const policyLabel = "example.com/policies=apply"
 
 // admissionPolicies are policies as platform teams have them: one gives every workload a priority, the other gives every new
-// pod a variable and a toleration.
+// pod a variable and a toleration. Both rewrite images to a mirror, which the local cluster finds where it finds all images.
 const admissionPolicies = `
 apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
@@ -39,7 +39,10 @@ spec:
   - patchType: ApplyConfiguration
     applyConfiguration:
       expression: |-
-        Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{priorityClassName: "gold"}}}}
+        Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{
+          priorityClassName: "gold",
+          containers: object.spec.template.spec.containers.map(c, Object.spec.template.spec.containers{
+            name: c.name, image: c.image.replace("docker.io/", "mirror.example.com/").replace("quay.io/", "mirror.example.com/")})}}}}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
@@ -62,7 +65,9 @@ spec:
     applyConfiguration:
       expression: |-
         Object{spec: Object.spec{containers: object.spec.containers.map(c,
-          Object.spec.containers{name: c.name, env: [Object.spec.containers.env{name: "TEAM", value: "shop"}]})}}
+          Object.spec.containers{name: c.name,
+            image: c.image.replace("docker.io/", "mirror.example.com/").replace("quay.io/", "mirror.example.com/"),
+            env: [Object.spec.containers.env{name: "TEAM", value: "shop"}]})}}
   - patchType: JSONPatch
     jsonPatch:
       expression: |-

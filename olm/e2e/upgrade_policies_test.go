@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 )
@@ -30,6 +31,7 @@ const (
 // pending changes before.
 func TestUpgradesUnderAdmissionPolicies(t *testing.T) {
 	onlyLocal(t)
+	installPolicies(t)
 	newest, _ := upgradeToTest(t)
 	var paths []policyPath
 	for _, r := range everyRoute(t) {
@@ -65,11 +67,12 @@ type policyWalk struct {
 	t       *testing.T
 	path    policyPath
 	tenants []*tenant
+	// caches are those of the last upgrade.
+	caches []*filledCache
 }
 
 func walkUnderPolicies(t *testing.T, path policyPath) {
 	w := &policyWalk{t: t, path: path}
-	installPolicies(t)
 	for _, name := range []string{withoutPolicies, policiesFromStart, policiesAtTheLast} {
 		w.tenants = append(w.tenants, newTenant(t, name))
 	}
@@ -88,6 +91,33 @@ func walkUnderPolicies(t *testing.T, path policyPath) {
 	}
 	must(t, lines.Flush())
 	t.Logf("\n%s", report.String())
+	for _, cache := range w.caches {
+		if cache.key.Name == "production" {
+			t.Run("its user updates "+cache.key.String(), func(t *testing.T) { updatedByUser(ctx, t, cache) })
+		}
+	}
+}
+
+// updatedByUser updates memcached in a cache with a warm restart, after the upgrade. The pods keep what policies gave them, or
+// never get it: they stay the same, and keep their items.
+func updatedByUser(ctx context.Context, t *testing.T, cache *filledCache) {
+	kubectl(ctx, t, "patch", "memcached", cache.key.Name, "-n", cache.key.Namespace, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"version":%q}}`, project.DefaultOperand))
+	must(t, walk.Within(ctx, 90*time.Second, "all pods to run "+project.DefaultOperand, func(ctx context.Context) error {
+		current, err := suite.cluster.WaitReady(ctx, cache.key, int32(len(cache.nodes)), time.Second)
+		if err != nil {
+			return err
+		}
+		for _, endpoint := range current.Status.Endpoints {
+			if endpoint.Version != project.DefaultOperand {
+				return fmt.Errorf("%s runs %s", endpoint.Pod, endpoint.Version)
+			}
+		}
+		return nil
+	}))
+	cache.count(t)
+	cache.keptItems(t)
+	cache.keptPods(ctx, t, map[string]int32{"memcached": 1, "agent": 1})
+	cache.saysWarm(ctx, t)
 }
 
 // upgrade fills all caches, approves the upgrade, and returns a line of the report for each cache. The last upgrade of a path
@@ -95,13 +125,13 @@ func walkUnderPolicies(t *testing.T, path policyPath) {
 func (w *policyWalk) upgrade(step upgrades.Step, last bool) []string {
 	w.t.Helper()
 	ctx := w.t.Context()
-	var all []*filledCache
+	w.caches = nil
 	for _, tenant := range w.tenants {
-		all = append(all, tenant.fill()...)
+		w.caches = append(w.caches, tenant.fill()...)
 	}
 	plan, err := suite.cluster.WaitPlan(ctx, step.To, 3*time.Minute)
 	must(w.t, err)
-	traffic := useCaches(w.t, all)
+	traffic := useCaches(w.t, w.caches)
 	if last {
 		applyPolicies(w.t, policiesAtTheLast)
 	}
@@ -109,13 +139,13 @@ func (w *policyWalk) upgrade(step upgrades.Step, last bool) []string {
 	must(w.t, suite.cluster.Approve(ctx, plan))
 	must(w.t, suite.cluster.WaitOnly(ctx, step.To, 5*time.Minute))
 	(&users{t: w.t}).reconciled(step.To)
-	if err := waitUpdated(ctx, all); err != nil {
+	if err := waitUpdated(ctx, w.caches); err != nil {
 		w.t.Error(err) // What was lost is counted all the same.
 	}
 	took := time.Since(start)
 	must(w.t, traffic.Stop())
 	var lines []string
-	for _, cache := range all {
+	for _, cache := range w.caches {
 		cache.count(w.t)
 		lines = append(lines, fmt.Sprintf("%s > %s\t%.0f\t%s", step.From, step.To, took.Seconds(), cache.line(ctx, w.t)))
 		if last {

@@ -45,6 +45,7 @@ var releasedCaches = map[string]releasedCache{
 	"production": {since: "0.3.0", size: 2, stateful: true, agent: true, users: true, tls: true, spec: `
 workload: StatefulSet
 warmRestart: true
+version: 1.6.18
 tls: {secretName: production-tls, clientCertificates: Required}
 auth: {secretName: production-users}
 monitoring: {}
