@@ -39,9 +39,11 @@ func TestUpgradesUnderAdmissionPolicies(t *testing.T) {
 			paths = append(paths, policyPath{Route: r})
 		}
 	}
+	var report strings.Builder
 	for _, path := range append(paths, oneByOne(t)) {
-		t.Run(strings.ReplaceAll(path.String(), " ", ""), func(t *testing.T) { walkUnderPolicies(t, path) })
+		t.Run(strings.ReplaceAll(path.String(), " ", ""), func(t *testing.T) { report.WriteString(walkUnderPolicies(t, path)) })
 	}
+	saveReport(t, map[string][]byte{"upgrades-policies.txt": []byte(report.String())})
 }
 
 // policyPath is a route, and the CatalogSource that offers it with its image, if it is not the one in the manifests.
@@ -71,7 +73,8 @@ type policyWalk struct {
 	caches []*filledCache
 }
 
-func walkUnderPolicies(t *testing.T, path policyPath) {
+// walkUnderPolicies takes every upgrade of the path, and returns the report.
+func walkUnderPolicies(t *testing.T, path policyPath) string {
 	w := &policyWalk{t: t, path: path}
 	for _, name := range []string{withoutPolicies, policiesFromStart, policiesAtTheLast} {
 		w.tenants = append(w.tenants, newTenant(t, name))
@@ -87,7 +90,9 @@ func walkUnderPolicies(t *testing.T, path policyPath) {
 		for _, line := range w.upgrade(stepOf(edge), i == len(path.Steps)-1) {
 			fmt.Fprintln(lines, line)
 		}
-		w.create(edge.To.Version)
+		if i < len(path.Steps)-1 {
+			w.create(edge.To.Version)
+		}
 	}
 	must(t, lines.Flush())
 	t.Logf("\n%s", report.String())
@@ -96,6 +101,7 @@ func walkUnderPolicies(t *testing.T, path policyPath) {
 			t.Run("its user updates "+cache.key.String(), func(t *testing.T) { updatedByUser(ctx, t, cache) })
 		}
 	}
+	return report.String()
 }
 
 // updatedByUser updates memcached in a cache with a warm restart, after the upgrade. The pods keep what policies gave them, or

@@ -182,12 +182,18 @@ func writeReport(t *testing.T, matrix upgrades.Matrix) {
 	t.Helper()
 	page := upgrades.Markdown(matrix, "upgrades.svg")
 	t.Logf("\n%s", page)
+	saveReport(t, map[string][]byte{"upgrades.md": page, "upgrades.svg": upgrades.Picture(matrix)})
+}
+
+// saveReport writes files into the directory that E2E_REPORT names.
+func saveReport(t *testing.T, files map[string][]byte) {
+	t.Helper()
 	dir := os.Getenv("E2E_REPORT")
 	if dir == "" {
 		return
 	}
 	must(t, os.MkdirAll(dir, 0o755))
-	for name, content := range map[string][]byte{"upgrades.md": page, "upgrades.svg": upgrades.Picture(matrix)} {
+	for name, content := range files {
 		must(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
 	}
 	t.Logf("written to %s", dir)
