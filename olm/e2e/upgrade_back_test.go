@@ -57,7 +57,7 @@ func TestWayBackFromProductionCaches(t *testing.T) {
 			caches[name].keptPods(ctx, t, map[string]int32{"memcached": 0})
 		})
 	}
-	for _, name := range []string{"monitored", "plain", "production", "stateful"} {
+	for _, name := range []string{"monitored", "plain", "production", "stateful", "warm"} {
 		t.Run("a cache of "+newer+" begins anew: "+name, func(t *testing.T) { beganAnew(ctx, t, caches[name]) })
 	}
 }

@@ -97,7 +97,7 @@ func walkUnderPolicies(t *testing.T, path policyPath) string {
 	must(t, lines.Flush())
 	t.Logf("\n%s", report.String())
 	for _, cache := range w.caches {
-		if cache.key.Name == "production" {
+		if cache.key.Name == "warm" {
 			t.Run("its user updates "+cache.key.String(), func(t *testing.T) { updatedByUser(ctx, t, cache) })
 		}
 	}

@@ -45,7 +45,6 @@ var releasedCaches = map[string]releasedCache{
 	"production": {since: "0.3.0", size: 2, stateful: true, agent: true, users: true, tls: true, spec: `
 workload: StatefulSet
 warmRestart: true
-version: 1.6.18
 tls: {secretName: production-tls, clientCertificates: Required}
 auth: {secretName: production-users}
 monitoring: {}
@@ -54,6 +53,11 @@ service: {}
 disruption: {maxUnavailable: 1}
 hitRatioGate: {recoveredPercent: 50, timeout: 20s}
 resources: {requests: {cpu: 10m, memory: 256Mi}, limits: {memory: 256Mi}}`},
+	"warm": {since: "0.3.0", size: 1, stateful: true, agent: true, spec: `
+workload: StatefulSet
+warmRestart: true
+version: 1.6.18
+resources: {requests: {cpu: 10m, memory: 128Mi}, limits: {memory: 128Mi}}`},
 	"stateful": {since: "0.3.0", size: 2, stateful: true, agent: true, spec: `
 workload: StatefulSet
 resources: {requests: {cpu: 10m, memory: 128Mi}, limits: {memory: 128Mi}}`},
