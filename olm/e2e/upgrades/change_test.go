@@ -10,7 +10,8 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/upgrades"
 )
 
-func TestStepwiseLeavesOutNoRelease(t *testing.T) {
+// A catalog can be as it was at an older release, or lead through every release.
+func TestCatalogsOfThePast(t *testing.T) {
 	const catalog = `{schema: olm.package, name: memcached-operator, defaultChannel: candidate}
 ---
 {schema: olm.channel, package: memcached-operator, name: candidate, entries: [{name: memcached-operator.v0.1.0}, {name: memcached-operator.v0.2.0, replaces: memcached-operator.v0.1.0}, {name: memcached-operator.v0.3.0, replaces: memcached-operator.v0.2.0, skipRange: '>=0.1.0 <0.3.0'}]}
@@ -24,6 +25,8 @@ func TestStepwiseLeavesOutNoRelease(t *testing.T) {
 	for want, changes := range map[string][]upgrades.Change{
 		"0.1.0 > 0.3.0 (candidate)":         nil,
 		"0.1.0 > 0.2.0 > 0.3.0 (candidate)": {upgrades.Stepwise},
+		"0.1.0 > 0.2.0 (candidate)":         {upgrades.Until("0.2.0")},
+		"0.1.0 (candidate)":                 {upgrades.Until("0.1.0")},
 	} {
 		config := must(declcfg.LoadReader(strings.NewReader(catalog)))(t)
 		for _, change := range changes {
