@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,7 +86,7 @@ func (a *Applier) prepareWorkload(
 	case err != nil:
 		return nil, nil, explain(change.Object, err)
 	}
-	if same, err := a.noteRewrite(wanted, found, answer); err != nil || same {
+	if same, err := a.noteRewrite(wanted, found, answer, true); err != nil || same {
 		return found, nil, err
 	}
 	held, err := a.additions(wanted, found, answer, change)
@@ -167,15 +168,24 @@ func (a *Applier) isRewritten(ctx context.Context, wanted *unstructured.Unstruct
 	if err != nil {
 		return false, err
 	}
-	return a.noteRewrite(wanted, found, answer)
+	return a.noteRewrite(wanted, found, answer, false)
 }
 
 // noteRewrite reports whether an object would be the same after a write, and remembers that.
-func (a *Applier) noteRewrite(wanted *unstructured.Unstructured, found, answer client.Object) (bool, error) {
+func (a *Applier) noteRewrite(wanted *unstructured.Unstructured, found, answer client.Object, recorded bool) (bool, error) {
 	before, errBefore := content(found)
 	after, errAfter := content(answer)
 	if err := errors.Join(errBefore, errAfter); err != nil {
 		return false, fmt.Errorf("compare %s %s: %w", wanted.GetKind(), wanted.GetName(), err)
+	}
+	// Of the annotations, only those count that the configuration sets; the hash of a recorded workload is bookkeeping.
+	for _, object := range []*unstructured.Unstructured{before, after} {
+		annotations := object.GetAnnotations()
+		maps.DeleteFunc(annotations, func(key, _ string) bool {
+			_, set := wanted.GetAnnotations()[key]
+			return !set || recorded && key == HashAnnotation
+		})
+		object.SetAnnotations(annotations)
 	}
 	comparison, _, err := a.compare(after, before)
 	if err != nil || !comparison.IsSame() {

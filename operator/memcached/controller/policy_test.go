@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -115,6 +116,48 @@ func TestAnUpgradeBesideAPolicyForTemplatesReplacesNoPod(t *testing.T) {
 	}
 	if set := testenv.MustGet[appsv1.StatefulSet](s.Env, "cache"); set.Spec.Template.Spec.PriorityClassName != "gold" {
 		t.Error("the policy has not changed the template, so this shows nothing")
+	}
+}
+
+// A policy that had moved the image of a Deployment of an earlier release to a mirror leaves nothing to write, and nothing is pending.
+func TestADeploymentOfAnEarlierReleaseWithAMirror(t *testing.T) {
+	s := newSuite(t)
+	s.MutateTemplates("mirror", notMirrored, mirrorAgents)
+	s.Operator.Stop()
+	cache := s.create("cache", 2)
+	deployment := releasedDeployment(t)
+	deployment.SetNamespace(s.Namespace)
+	deployment.SetName("cache")
+	deployment.SetAnnotations(map[string]string{"cache.example.com/applied-hash": "276749c4c1757382"})
+	deployment.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(cache, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))})
+	template, _, err := unstructured.NestedMap(deployment.Object, "spec", "template")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded, err := json.Marshal(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotations := deployment.GetAnnotations()
+	annotations["cache.example.com/applied-spec"], annotations["cache.example.com/applied-template"] = `{"size":0}`, string(recorded)
+	deployment.SetAnnotations(annotations)
+	configuration := client.ApplyConfigurationFromUnstructured(deployment)
+	if err := cluster.Client.Apply(t.Context(), configuration, client.FieldOwner("memcached-operator"), client.ForceOwnership); err != nil {
+		t.Fatal(err)
+	}
+	s.StartOperator()
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	s.pending(false)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":3}}`)
+	s.awaitReady("cache", 3)
+	if waits := s.pending(false).Status.Pending; waits != nil {
+		t.Errorf("pending is %+v", waits)
+	}
+	for name, uid := range before {
+		if s.MustPods()[name] != uid {
+			t.Errorf("%s was replaced", name)
+		}
 	}
 }
 
