@@ -1,0 +1,81 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+)
+
+// `kubectl delete --cascade=orphan` of a StatefulSet is a usual repair. The new StatefulSet gets the template of the old one, and what
+// was pending is pending.
+func TestAnOrphanedStatefulSetKeepsWhatIsPending(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2, inStatefulSet)
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	s.Operator.Stop()
+	s.Options.Images = nextImages
+	s.StartOperator()
+	s.pending(true)
+	old := testenv.MustGet[appsv1.StatefulSet](s.Env, "cache")
+	if err := cluster.Client.Delete(t.Context(), old.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		t.Fatal(err)
+	}
+	s.Await("another StatefulSet", func(ctx context.Context) error {
+		set, err := testenv.Get[appsv1.StatefulSet](ctx, s.Env, "cache")
+		if err == nil && (set.UID == old.UID || set.Status.ReadyReplicas != 2 || set.Status.UpdatedReplicas != 2) {
+			err = fmt.Errorf("the status is %+v", set.Status)
+		}
+		return err
+	})
+	s.pending(true)
+	s.awaitReady("cache", 2)
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+}
+
+// Whoever may annotate a workload could make the operator apply any template, until it was recorded.
+func TestAnAnnotationIsNotBelievedAfterTheTakeover(t *testing.T) {
+	for name, remove := range map[string]string{"with the record's name": "", "without it": `"` + owned.RecordAnnotation + `":null,`} {
+		t.Run(name, func(t *testing.T) {
+			s := released(t)
+			s.pending(true)
+			s.Edit(s.memcached("cache"), `{"spec":{"podLabels":{"team":"shop"}}}`)
+			s.awaitReady("cache", 2)
+			s.Operator.Stop()
+			s.Edit(s.deployment("cache"), `{"metadata":{"annotations":{`+remove+`"cache.example.com/applied-spec":"{\"size\":0}","cache.example.com/applied-template":`+
+				`"{\"spec\":{\"containers\":[{\"name\":\"memcached\",\"image\":\"foreign\"}]}}"}}}`)
+			s.StartOperator()
+			s.Edit(s.memcached("cache"), `{"spec":{"size":3}}`)
+			s.awaitReady("cache", 3)
+			if found := testenv.MustGet[appsv1.Deployment](s.Env, "cache"); found.Spec.Template.Spec.Containers[0].Image == "foreign" {
+				t.Error("the operator has applied a foreign template")
+			}
+		})
+	}
+}
+
+// A record belongs to its cache and goes with it; the StatefulSet controller does not take it for its own.
+func TestRecordsBelongToTheCache(t *testing.T) {
+	s := newSuite(t)
+	cache := s.create("cache", 1, inStatefulSet)
+	s.awaitReady("cache", 1)
+	records := &appsv1.ControllerRevisionList{}
+	if err := cluster.Client.List(t.Context(), records, client.InNamespace(s.Namespace), client.MatchingLabels{inputs.RecordLabel: "cache"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(records.Items) != 1 || !metav1.IsControlledBy(&records.Items[0], cache) {
+		t.Errorf("the records are %+v", records.Items)
+	}
+}
