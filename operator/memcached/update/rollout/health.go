@@ -17,6 +17,13 @@ const (
 	// becomes ready again earlier.
 	brokenAfter = time.Minute
 
+	// silentAfter is how long an agent may not answer before a restart that waits for it counts as stuck.
+	silentAfter = time.Minute
+
+	// unschedulableAfter is how long the scheduler may find no node for a pod before that counts as stuck. A pod that has to give way
+	// may still be ending.
+	unschedulableAfter = time.Minute
+
 	// stuckAfter is how long a wait may take before it counts as stuck: the default progress deadline of a Deployment.
 	stuckAfter = 10 * time.Minute
 )
@@ -42,6 +49,12 @@ func (m *member) failure() string {
 		return failure
 	}
 	return m.failureOf(m.pod.Spec.Containers)
+}
+
+// brieflyUnschedulable reports whether the scheduler has found no node for the pod, but only since a moment ago.
+func (m *member) brieflyUnschedulable(now time.Time) bool {
+	_, unschedulable := pods.Unschedulable(m.pod)
+	return unschedulable && now.Sub(pods.Condition(m.pod, corev1.PodScheduled).LastTransitionTime.Time) < unschedulableAfter
 }
 
 // failureToServe returns what keeps memcached from serving clients, empty if nothing is known.

@@ -77,6 +77,7 @@ func (p *planner) nextUpdateState(m *member, d *difference) updateState {
 // patchInPlace returns the patch of an update in place. The patch also notes in the update state what has to follow. If both the agent
 // and memcached have to restart, there are two patches, that for the agent first: clients are to miss memcached alone.
 func (p *planner) patchInPlace(m *member, d *difference, next updateState) (Step, error) {
+	next.SilentSince = nil
 	restarts, e := p.restarts(m, d), p.edit(d)
 	_, agent := restarts[agentapi.AgentContainer]
 	if _, memcached := restarts[pod.MemcachedContainer]; memcached && agent && m.ready() {
@@ -137,8 +138,8 @@ func (p *planner) proceed(m *member, d *difference) (Step, error) {
 	if m.update.Patched || d.class == diff.None {
 		return p.afterPatch(m, d)
 	}
-	if step, waits := p.beforeRestart(m, d); waits {
-		return step, nil
+	if step, waits, err := p.beforeRestart(m, d); waits {
+		return step, err
 	}
 	if step, waits, err := p.prepareService(m, d); waits || err != nil {
 		return step, err

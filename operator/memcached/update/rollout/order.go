@@ -81,8 +81,8 @@ func (p *planner) updateServing(m *member, d *difference) (Step, error) {
 		}
 		return p.replace(m, fmt.Sprintf("%s is replaced and starts empty: %s", m.name(), d.text())), nil
 	}
-	if step, waits := p.beforeRestart(m, d); waits {
-		return step, nil
+	if step, waits, err := p.beforeRestart(m, d); waits {
+		return step, err
 	}
 	return p.begin(m, d)
 }

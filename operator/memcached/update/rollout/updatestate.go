@@ -49,6 +49,9 @@ type updateState struct {
 	// Items is how many items memcached had before its restart; 0 if they need not survive.
 	Items int64 `json:"items,omitempty"`
 
+	// SilentSince is since when the agent has not answered, although a restart waits for it; nil if it has.
+	SilentSince *time.Time `json:"silentSince,omitempty"`
+
 	// Process is the process ID that memcached had before its restart.
 	Process int64 `json:"process,omitempty"`
 

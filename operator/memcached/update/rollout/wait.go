@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
@@ -15,18 +16,45 @@ import (
 
 // beforeRestart waits before a pod restarts: before any restart for the other pods, and before a warm restart of memcached also
 // for an agent that can report what happens to the items. A degraded pod does not wait for its agent.
-func (p *planner) beforeRestart(m *member, d *difference) (Step, bool) {
+func (p *planner) beforeRestart(m *member, d *difference) (Step, bool, error) {
 	restarts := p.restarts(m, d)
 	if len(restarts) == 0 || m.broken(p.Now) {
-		return Step{}, false
+		return Step{}, false, nil
 	}
 	_, memcached := restarts[pod.MemcachedContainer]
 	if memcached && d.class == diff.Warm && m.agent == nil && !m.degraded(p.Now) {
-		message := fmt.Sprintf("%s is not restarted, because its agent cannot be reached to report whether the items survive: "+
-			"allow the operator to connect to port %d of the pod", m.name(), agentapi.MetricsPort)
-		return Step{Kind: Wait, Pod: m.pod, Message: message, After: soon, Stuck: true}, true
+		step, err := p.awaitAgent(m)
+		return step, true, err
 	}
-	return p.incomplete()
+	step, waits := p.incomplete()
+	return step, waits, nil
+}
+
+// awaitAgent waits for an agent that does not answer. The update state of the pod says since when, because one answer that is missed
+// is no problem that the user has to fix.
+func (p *planner) awaitAgent(m *member) (Step, error) {
+	message := fmt.Sprintf("%s is not restarted, because its agent cannot be reached to report whether the items survive: "+
+		"allow the operator to connect to port %d of the pod", m.name(), agentapi.MetricsPort)
+	if m.update == nil || m.update.SilentSince == nil {
+		return p.dateSilence(m, message)
+	}
+	stuck := p.Now.Sub(*m.update.SilentSince) >= silentAfter
+	return Step{Kind: Wait, Pod: m.pod, Message: message, After: soon, Stuck: stuck}, nil
+}
+
+// dateSilence returns the step that notes in the update state since when the agent has not answered. A pod that has none yet gets one
+// for the revision that it has, so that its update begins later as that of any other pod.
+func (p *planner) dateSilence(m *member, message string) (Step, error) {
+	state := updateState{Revision: m.revision(), Since: p.Now.UTC(), Given: m.givenRevision(), ResourcesOf: m.resourceRevisions()}
+	if m.update != nil {
+		state = *m.update
+	}
+	state.SilentSince = ptr.To(p.Now.UTC())
+	text, err := state.text()
+	if err != nil {
+		return Step{}, err
+	}
+	return p.patchStep(m, message, edit{annotations: map[string]*string{UpdateAnnotation: &text}})
 }
 
 // incomplete waits until every wanted pod exists, and is ready or may stay unready.
@@ -78,7 +106,7 @@ func (i Input) overdue(name string) time.Duration {
 func (p *planner) notReady(m *member) Step {
 	step := Step{Kind: Wait, Pod: m.pod, After: later, Message: m.name() + " is not ready yet"}
 	if failure := m.failure(); failure != "" {
-		step.Message, step.Stuck = fmt.Sprintf("%s is not ready: %s", m.name(), failure), true
+		step.Message, step.Stuck = fmt.Sprintf("%s is not ready: %s", m.name(), failure), !m.brieflyUnschedulable(p.Now)
 	}
 	if p.Now.Sub(pods.ReadinessSince(m.pod)) >= stuckAfter {
 		step.Stuck = true
