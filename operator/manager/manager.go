@@ -4,6 +4,7 @@
 package manager
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"time"
@@ -11,7 +12,9 @@ import (
 	"github.com/go-logr/logr"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -133,7 +136,7 @@ func addAll(mgr manager.Manager, options Options) error {
 		return fmt.Errorf("add our metrics: %w", err)
 	}
 	if options.Work == nil {
-		options.Work = olmcondition.NewTracker()
+		options.Work = olmcondition.NewTracker(clock.RealClock{})
 	}
 	if options.OperatorCondition.Name != "" {
 		if err := addOLMCondition(mgr, options, own); err != nil {
@@ -190,8 +193,34 @@ func addOLMCondition(mgr manager.Manager, options Options, own *metrics.Metrics)
 	}
 	return (&olmcondition.Reporter{
 		Key: options.OperatorCondition, Client: direct, Work: options.Work, Gauge: own.Upgradeable, Clock: clock.RealClock{},
+		List:     func(ctx context.Context) ([]olmcondition.Object, error) { return tracked(ctx, mgr.GetClient()) },
 		Recorder: mgr.GetEventRecorderFor(owned.Manager), //nolint:staticcheck // As in addControllers.
 	}).SetUp(mgr)
+}
+
+// tracked returns all objects whose rollouts the controllers report to OLM.
+func tracked(ctx context.Context, reader client.Reader) ([]olmcondition.Object, error) {
+	var tracked []olmcondition.Object
+	for kind, list := range map[string]client.ObjectList{
+		v1alpha1.MemcachedKind: &v1alpha1.MemcachedList{}, appv1alpha1.ApplicationKind: &appv1alpha1.ApplicationList{},
+	} {
+		if err := reader.List(ctx, list); err != nil {
+			return nil, fmt.Errorf("list all objects of the kind %s: %w", kind, err)
+		}
+		err := meta.EachListItem(list, func(item runtime.Object) error {
+			object, err := meta.Accessor(item)
+			if err == nil && object.GetDeletionTimestamp().IsZero() {
+				tracked = append(tracked, olmcondition.Object{
+					Kind: kind, NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
+				})
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return tracked, nil
 }
 
 // metricsServer serves metrics over HTTPS to those whom the API server lets read them.

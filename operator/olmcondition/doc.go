@@ -3,10 +3,11 @@
 // (https://olm.operatorframework.io/docs/advanced-tasks/communicating-operator-conditions-to-olm/). Without OLM, there is no
 // such object, and nothing in this package runs.
 //
-//   - Assess is a pure function from the rollouts in progress to status, reason and message.
-//   - Tracker stores the rollouts in progress, in memory: a new operator process starts without any, because Kubernetes
-//     continues rollouts that have begun.
-//   - Reconcile is the rule by which a reconcile begins and ends a rollout.
+//   - Assess is a pure function from what is known of all objects to status, reason and message.
+//   - Tracker stores what the last reconcile of each object found out. A new leader knows nothing, and says False until it has
+//     reconciled every object that existed when it started. An object that cannot be reconciled blocks for five minutes at most.
+//   - Reconcile is the rule by which a reconcile tells whether the operator itself replaces pods. The records of a Memcached say
+//     so. An Application has none, so its rollout is remembered from the write that began it, and a new leader does not know it.
 //   - Reporter writes the condition. OLM grants get, update and patch for this one object, but neither list nor watch, so
 //     the Reporter does not use a cache, and checks once a minute whether the condition is still there.
 //

@@ -3,6 +3,7 @@ package olmcondition
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
@@ -14,40 +15,43 @@ type Reconcile struct {
 	// Object is the object that was reconciled.
 	Object Object
 
-	// SpecApplied tells whether the object's spec had been applied before this reconcile. Then the operator, not the
-	// user, is the cause of this reconcile's changes.
-	SpecApplied bool
+	// HasRecords is true for a kind whose pod templates are recorded.
+	HasRecords bool
 
-	// Changes are the writes of this reconcile.
+	// Recorded is true if the records of the object say that only the operator wanted its pod template, and the rollout of that
+	// has never been complete.
+	Recorded bool
+
+	// Changes are the writes of this reconcile that only the operator wanted, for a kind without records.
 	Changes []apply.Change
 
 	// Rollout is the status of the workload after this reconcile, nil if there is none.
 	Rollout *workload.Status
 
-	// Degraded is true if the object's condition Degraded is True.
-	Degraded bool
+	// UserActs is from when on the user has to act; zero if the user has not.
+	UserActs time.Time
 
 	// Err is the error of the reconcile.
 	Err error
 }
 
-// Reconciled updates the tracker after a reconcile. A rollout begins when the operator itself has changed the pod template,
-// and ends when it is complete. It also ends if the operator cannot finish the rollout: pods fail, or the
-// Deployment is paused or belongs to another owner. A problem that the user has to fix never blocks an upgrade, because
-// the upgrade may fix it.
+// Reconciled updates the tracker after a reconcile. A rollout is the operator's own if the records of the object say so. That of an
+// object without records begins when the operator has changed the pod template, and is remembered. A rollout ends when it is
+// complete, or when the operator cannot finish it: pods fail, or the Deployment is paused or belongs to another owner. A problem
+// that the user has to fix never blocks an upgrade, because the upgrade may fix it.
 func (t *Tracker) Reconciled(run Reconcile) {
-	switch rollout := run.Rollout; {
-	case conclusive(run.Err) && (run.Degraded || rollout == nil || rollout.Paused || rollout.Complete()):
-		t.End(run.Object)
-	case run.SpecApplied && slices.ContainsFunc(run.Changes, startsRollout):
-		t.Begin(run.Object)
+	begins := slices.ContainsFunc(run.Changes, startsRollout)
+	ended := run.Rollout == nil || run.Rollout.Paused || run.Rollout.Complete()
+	switch class, _ := reconcileerror.Describe(run.Err); {
+	case class == reconcileerror.Outdated:
+		t.Inconclusive(run.Object, begins)
+	case class == reconcileerror.Failed:
+		t.Inconclusive(run.Object, begins || run.Recorded && (run.Rollout == nil || !ended))
+	case ended || !run.UserActs.IsZero() && !t.clock.Now().Before(run.UserActs):
+		t.Assessed(run.Object, false, time.Time{})
+	default:
+		t.Assessed(run.Object, run.Recorded || begins || !run.HasRecords && t.InRollout(run.Object), run.UserActs)
 	}
-}
-
-// conclusive tells whether a reconcile saw the current state. One that failed or used outdated objects did not.
-func conclusive(err error) bool {
-	class, _ := reconcileerror.Describe(err)
-	return class != reconcileerror.Failed && class != reconcileerror.Outdated
 }
 
 // startsRollout tells whether a write may make Kubernetes replace pods.

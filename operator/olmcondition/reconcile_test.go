@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -28,6 +29,9 @@ func change(action apply.Action, kind string, fields ...string) []apply.Change {
 	return []apply.Change{{Action: action, Object: reference, Fields: fields}}
 }
 
+// past is when the user has to act if that is now.
+var past = time.Date(2026, 5, 4, 8, 0, 0, 0, time.UTC)
+
 const imagePath = `spec.template.spec.containers[name="memcached"].image`
 
 func TestAReconcileBeginsAndEndsARollout(t *testing.T) {
@@ -38,67 +42,88 @@ func TestAReconcileBeginsAndEndsARollout(t *testing.T) {
 		want      string
 	}{
 		"the operator wants another template": {
-			Reconcile{SpecApplied: true, Changes: updated, Rollout: status(0)}, begins,
+			Reconcile{Changes: updated, Rollout: status(0)}, begins,
 		},
 		"the operator has given up a field, which is not named": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Updated, "Deployment", "metadata.annotations.hash"), Rollout: status(0)}, begins,
+			Reconcile{Changes: change(apply.Updated, "Deployment", "metadata.annotations.hash"), Rollout: status(0)}, begins,
 		},
 		"the operator puts a template back": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Repaired, "Deployment", imagePath), Rollout: status(0)}, begins,
+			Reconcile{Changes: change(apply.Repaired, "Deployment", imagePath), Rollout: status(0)}, begins,
 		},
 		"the operator puts the number of pods back": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Repaired, "Deployment", "spec.replicas"), Rollout: status(0)}, goesOn,
-		},
-		"the user wants something else": {
-			Reconcile{Changes: updated, Rollout: status(0)}, goesOn,
+			Reconcile{Changes: change(apply.Repaired, "Deployment", "spec.replicas"), Rollout: status(0)}, goesOn,
 		},
 		"a Deployment is made": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Created, "Deployment"), Rollout: status(0)}, goesOn,
+			Reconcile{Changes: change(apply.Created, "Deployment"), Rollout: status(0)}, goesOn,
 		},
 		"another kind of object is changed": {
-			Reconcile{SpecApplied: true, Changes: change(apply.Updated, "Service", "spec.ports"), Rollout: status(0)}, goesOn,
+			Reconcile{Changes: change(apply.Updated, "Service", "spec.ports"), Rollout: status(0)}, goesOn,
 		},
 		"nothing is changed in mid-rollout": {
-			Reconcile{SpecApplied: true, Rollout: status(1)}, goesOn,
+			Reconcile{Rollout: status(1)}, goesOn,
+		},
+		"the records say so": {
+			Reconcile{HasRecords: true, Recorded: true, Rollout: status(1)}, begins,
+		},
+		"the records do not say so": {
+			Reconcile{HasRecords: true, Rollout: status(1)}, ends,
+		},
+		"the records say so, and the rollout has ended": {
+			Reconcile{HasRecords: true, Recorded: true, Rollout: status(2)}, ends,
+		},
+		"the records say so, and pods fail": {
+			Reconcile{HasRecords: true, Recorded: true, Rollout: status(1), UserActs: past}, ends,
+		},
+		"the records say so, and pods may fail": {
+			Reconcile{HasRecords: true, Recorded: true, Rollout: status(1), UserActs: time.Now().Add(time.Hour)}, begins,
+		},
+		"the records say so, and the API server fails": {
+			Reconcile{HasRecords: true, Recorded: true, Rollout: status(1), UserActs: past, Err: errors.New("reset")}, begins,
+		},
+		"the records say so, and the API server fails after the rollout": {
+			Reconcile{HasRecords: true, Recorded: true, Rollout: status(2), UserActs: past, Err: errors.New("reset")}, goesOn,
+		},
+		"the records that say so may be old": {
+			Reconcile{HasRecords: true, Recorded: true, Rollout: status(1), Err: reconcileerror.Stale(errors.New("old"))}, goesOn,
 		},
 		"the rollout has ended": {
-			Reconcile{SpecApplied: true, Rollout: status(2)}, ends,
+			Reconcile{Rollout: status(2)}, ends,
 		},
 		"there is no Deployment": {
-			Reconcile{SpecApplied: true}, ends,
+			Reconcile{}, ends,
 		},
 		"somebody has paused the Deployment": {
-			Reconcile{SpecApplied: true, Rollout: paused(status(1))}, ends,
+			Reconcile{Rollout: paused(status(1))}, ends,
 		},
 		"pods fail in mid-rollout": {
-			Reconcile{SpecApplied: true, Rollout: status(1), Degraded: true}, ends,
+			Reconcile{Rollout: status(1), UserActs: past}, ends,
 		},
 		"pods fail when the template changes": {
-			Reconcile{SpecApplied: true, Changes: updated, Rollout: status(0), Degraded: true}, ends,
+			Reconcile{Changes: updated, Rollout: status(0), UserActs: past}, ends,
 		},
 		"the user has to act": {
-			Reconcile{SpecApplied: true, Rollout: status(1), Degraded: true, Err: reconcileerror.Terminal("NameConflict", errors.New("taken"))}, ends,
+			Reconcile{Rollout: status(1), UserActs: past, Err: reconcileerror.Terminal("NameConflict", errors.New("taken"))}, ends,
 		},
 		"an object is refused": {
-			Reconcile{SpecApplied: true, Rollout: status(1), Degraded: true, Err: reconcileerror.Waiting("Rejected", time.Minute, errors.New("no"))}, ends,
+			Reconcile{Rollout: status(1), UserActs: past, Err: reconcileerror.Waiting("Rejected", time.Minute, errors.New("no"))}, ends,
 		},
 		"the template is changed and then the API server fails": {
-			Reconcile{SpecApplied: true, Changes: updated, Rollout: status(0), Degraded: true, Err: errors.New("reset")}, begins,
+			Reconcile{Changes: updated, Rollout: status(0), UserActs: past, Err: errors.New("reset")}, begins,
 		},
 		"the API server fails in mid-rollout": {
-			Reconcile{SpecApplied: true, Degraded: true, Err: errors.New("reset")}, goesOn,
+			Reconcile{UserActs: past, Err: errors.New("reset")}, goesOn,
 		},
 		"old copies are seen": {
-			Reconcile{SpecApplied: true, Rollout: status(2), Err: reconcileerror.Stale(errors.New("old"))}, goesOn,
+			Reconcile{Rollout: status(2), Err: reconcileerror.Stale(errors.New("old"))}, goesOn,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.reconcile.Object = rolling("Memcached", "default", "cache")
-			idle, busy := NewTracker(), NewTracker()
-			busy.Begin(test.reconcile.Object)
+			idle, busy := NewTracker(clock.RealClock{}), NewTracker(clock.RealClock{})
+			busy.Assessed(test.reconcile.Object, true, never)
 			idle.Reconciled(test.reconcile)
 			busy.Reconciled(test.reconcile)
-			switch got := [2]int{len(idle.Rollouts()), len(busy.Rollouts())}; {
+			switch got := [2]int{len(idle.Findings().Rollouts), len(busy.Findings().Rollouts)}; {
 			case got == [2]int{1, 1} && test.want == begins:
 			case got == [2]int{0, 0} && test.want == ends:
 			case got == [2]int{0, 1} && test.want == goesOn:

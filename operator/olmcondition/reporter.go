@@ -2,6 +2,7 @@ package olmcondition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -49,6 +50,9 @@ type Reporter struct {
 
 	// Work tracks the rollouts in progress.
 	Work *Tracker
+
+	// List returns all objects that may be in a rollout.
+	List func(context.Context) ([]Object, error)
 
 	// Recorder emits an event about the OperatorCondition when the status changes.
 	Recorder record.EventRecorder
@@ -106,7 +110,8 @@ func (r *Reporter) Ready(*http.Request) error {
 }
 
 // ensure retries until the condition exists. It does not change an existing one, because only the leader knows the
-// rollouts in progress.
+// rollouts in progress. A new condition is True only if there is no object that could be in a rollout: OLM upgrades an operator
+// at once that has become ready and has this condition.
 func (r *Reporter) ensure(ctx context.Context) error {
 	failure := failure{message: "Not ready: cannot write the condition Upgradeable; retrying"}
 	for {
@@ -125,7 +130,7 @@ func (r *Reporter) ensure(ctx context.Context) error {
 }
 
 // report writes the condition at the start, when a rollout begins or ends, and at intervals in case another client
-// has changed it.
+// has changed it. An earlier process may have left the condition True, and only reconciles tell what is true now.
 func (r *Reporter) report(ctx context.Context) error {
 	failure := failure{message: "Cannot write the condition Upgradeable; retrying"}
 	reported, due := metav1.ConditionUnknown, r.Clock.Now()
@@ -141,7 +146,7 @@ func (r *Reporter) report(ctx context.Context) error {
 			continue
 		case <-timer.C():
 		}
-		status, err := r.write(ctx, false)
+		status, err := r.refresh(ctx)
 		if err != nil {
 			failure.log(ctx, r.Key, err)
 			due = r.Clock.Now().Add(r.timing.retry)
@@ -155,10 +160,32 @@ func (r *Reporter) report(ctx context.Context) error {
 
 // patience returns how long a change may wait: not at all if it changes the status.
 func (r *Reporter) patience(reported metav1.ConditionStatus) time.Duration {
-	if status, _, _ := Assess(r.Work.Rollouts()); status != reported {
+	if status, _, _ := Assess(r.Work.Findings()); status != reported {
 		return 0
 	}
 	return r.timing.reword
+}
+
+// refresh tells the tracker which objects exist, while it waits for any, and writes the condition. If the objects cannot be listed,
+// the condition says that nothing is known yet.
+func (r *Reporter) refresh(ctx context.Context) (metav1.ConditionStatus, error) {
+	var listErr error
+	if now := r.Work.Findings(); !now.Listed || len(now.NotAssessed) > 0 {
+		var objects []Object
+		if objects, listErr = r.list(ctx); listErr == nil {
+			r.Work.Expect(objects)
+		}
+	}
+	status, err := r.write(ctx, false)
+	return status, errors.Join(listErr, err)
+}
+
+func (r *Reporter) list(ctx context.Context) ([]Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timing.attempt)
+	defer cancel()
+	objects, err := r.List(ctx)
+	slices.SortFunc(objects, Object.compare)
+	return objects, err
 }
 
 // write makes the condition match Assess and returns its status. It writes only if there is a difference. With keep, it
@@ -185,7 +212,15 @@ func (r *Reporter) attempt(ctx context.Context, keep bool) (metav1.ConditionStat
 		return before.Status, nil
 	}
 	now := metav1.Condition{Type: operatorsv2.Upgradeable, LastTransitionTime: metav1.NewTime(r.Clock.Now())}
-	now.Status, now.Reason, now.Message = Assess(r.Work.Rollouts())
+	findings := r.Work.Findings()
+	if keep && !findings.Listed {
+		objects, err := r.list(ctx)
+		if err != nil {
+			return "", err
+		}
+		findings.Listed, findings.NotAssessed = true, objects
+	}
+	now.Status, now.Reason, now.Message = Assess(findings)
 	changed := found.DeepCopy()
 	if !meta.SetStatusCondition(&changed.Spec.Conditions, now) {
 		return now.Status, nil

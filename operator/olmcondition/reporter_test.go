@@ -15,6 +15,7 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -39,17 +40,17 @@ func TestTheConditionFollowsTheRollouts(t *testing.T) {
 	s.awaitGauge(true)
 
 	one, two := rolling("Memcached", "default", "one"), rolling("Memcached", "default", "two")
-	s.work.Begin(one)
+	s.work.Assessed(one, true, never)
 	if second := s.await(metav1.ConditionFalse, "Memcached default/one", "spec.overrides"); second.Reason != ReasonRolloutInProgress {
 		t.Errorf("the condition is %+v", second)
 	}
 	s.awaitGauge(false)
 	s.awaitEvent(ReasonRolloutInProgress, "Upgradeable is False: ")
-	s.work.Begin(two)
+	s.work.Assessed(two, true, never)
 	s.await(metav1.ConditionFalse, "Memcached default/one, Memcached default/two")
-	s.work.End(one)
+	s.work.Assessed(one, false, never)
 	s.await(metav1.ConditionFalse, "wait for Memcached default/two.")
-	s.work.End(two)
+	s.work.Assessed(two, false, never)
 	s.await(metav1.ConditionTrue)
 	s.awaitGauge(true)
 	s.awaitEvent(ReasonNothingInProgress, "Upgradeable is True: ")
@@ -66,11 +67,11 @@ func TestManyChangesAreFewWrites(t *testing.T) {
 	s.start(calm)
 	s.await(metav1.ConditionTrue)
 	for _, name := range []string{"a", "b", "c", "d"} {
-		s.work.Begin(rolling("Memcached", "default", name))
+		s.work.Assessed(rolling("Memcached", "default", name), true, never)
 		s.await(metav1.ConditionFalse, "default/a") // From the second on, only the message changes.
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		s.work.End(rolling("Memcached", "default", name))
+		s.work.Assessed(rolling("Memcached", "default", name), false, never)
 	}
 	s.await(metav1.ConditionTrue)
 	if writes := s.operator.Traffic.Writes(); len(writes) != 3 {
@@ -133,7 +134,7 @@ func TestWhatOthersHaveWrittenIsKept(t *testing.T) {
 	}
 	s.start(fast)
 	s.await(metav1.ConditionTrue)
-	s.work.Begin(rolling("Memcached", "default", "cache"))
+	s.work.Assessed(rolling("Memcached", "default", "cache"), true, never)
 	s.await(metav1.ConditionFalse)
 	if object, err = s.get(t.Context()); err != nil {
 		t.Fatal(err)
@@ -251,7 +252,7 @@ func (silent) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ..
 func TestNoAnswerIsNoSuccess(t *testing.T) {
 	hasty := fast
 	hasty.attempt = time.Millisecond
-	reporter := &Reporter{Client: silent{}, Work: NewTracker(), timing: hasty}
+	reporter := &Reporter{Client: silent{}, Work: NewTracker(clock.RealClock{}), timing: hasty}
 	if _, err := reporter.write(t.Context(), false); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,7 @@ type suite struct {
 	reporter *Reporter
 	operator *cluster.Operator
 	gauge    atomic.Value
+	objects  atomic.Value
 }
 
 // fast looks often, so that tests do not take minutes.
@@ -63,7 +65,15 @@ func newSuite(t *testing.T) *suite {
 	if err := installed(); err != nil {
 		t.Fatal(err)
 	}
-	return &suite{T: t, key: client.ObjectKey{Namespace: cluster.Namespace(t), Name: "memcached-operator.v1.2.3"}, work: NewTracker()}
+	return &suite{T: t, key: client.ObjectKey{Namespace: cluster.Namespace(t), Name: "memcached-operator.v1.2.3"}, work: NewTracker(clock.RealClock{})}
+}
+
+// exist says which objects exist; none before it is called.
+func (s *suite) exist(objects ...Object) { s.objects.Store(objects) }
+
+func (s *suite) list(context.Context) ([]Object, error) {
+	objects, _ := s.objects.Load().([]Object)
+	return slices.Clone(objects), nil
 }
 
 // account is the operator's own.
@@ -128,7 +138,7 @@ func (s *suite) start(timing timing, wrap ...func(client.Client) client.Client) 
 			direct = wrap(direct)
 		}
 		s.reporter = &Reporter{
-			Key: s.key, Client: direct, Work: s.work, Clock: clock.RealClock{}, timing: timing,
+			Key: s.key, Client: direct, Work: s.work, List: s.list, Clock: clock.RealClock{}, timing: timing,
 			Recorder: mgr.GetEventRecorderFor("memcached-operator"), //nolint:staticcheck // As the manager does.
 			Gauge:    func(upgradeable bool) { s.gauge.Store(upgradeable) },
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -38,6 +39,13 @@ var warnings = map[string]bool{
 	v1alpha1.ReasonRejected:         true,
 	appv1alpha1.ReasonHostConflict:  true,
 	appv1alpha1.ReasonCacheNotFound: true,
+}
+
+// waits are how long to wait whether a problem resolves by itself before the user has to act. The scheduler finds no node for a
+// moment, for example, while a pod that has to give way is still ending.
+var waits = map[string]time.Duration{
+	v1alpha1.ReasonNodesUnschedulable:   time.Minute,
+	appv1alpha1.ReasonPodsUnschedulable: time.Minute,
 }
 
 // Object is a custom resource of the operator.
@@ -75,11 +83,12 @@ type Reporter struct {
 func (r *Reporter) Read(ctx context.Context, name types.NamespacedName, object Object) (bool, error) {
 	err := r.Client.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) || err == nil && !object.GetDeletionTimestamp().IsZero() {
-		r.Work.End(olmcondition.Object{Kind: r.Kind, NamespacedName: name})
+		r.Work.Gone(r.tracked(name))
 		r.superseded.Delete(name)
 		return false, nil // The garbage collector deletes what the object owns.
 	}
 	if err != nil {
+		r.Work.Inconclusive(r.tracked(name), false)
 		return false, err
 	}
 	if version, found := r.superseded.Load(name); found && version == object.GetResourceVersion() {
@@ -93,8 +102,12 @@ type Outcome struct {
 	// Before is the object as it was read, and After the same object with a new status.
 	Before, After Object
 
-	// SpecApplied tells whether the spec of Before had been applied by an earlier reconcile.
+	// SpecApplied tells whether the spec of Before had been applied by an earlier reconcile. Then the operator, not the user, is the
+	// cause of Changes.
 	SpecApplied bool
+
+	// Records says who wanted the pod template, nil for a kind that keeps no records.
+	Records *Records
 
 	// Changes are the writes to owned objects.
 	Changes []apply.Change
@@ -107,6 +120,12 @@ type Outcome struct {
 
 	// Err is the error of the reconcile, nil if it succeeded.
 	Err error
+}
+
+// Records is what the records of an object say about its pod template.
+type Records struct {
+	// RolloutByOperator is true if only the operator wanted the template, and its rollout has never been complete.
+	RolloutByOperator bool
 }
 
 // Report reports the outcome of a reconcile and returns its error. Changes are reported first and even if the reconcile
@@ -126,16 +145,31 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) error {
 			r.announceReady(ctx, o.Before, o.After)
 		}
 	}
-	r.Work.Reconciled(olmcondition.Reconcile{
-		Object:      olmcondition.Object{Kind: r.Kind, NamespacedName: client.ObjectKeyFromObject(o.Before)},
-		SpecApplied: o.SpecApplied, Changes: o.Changes, Rollout: o.Rollout,
-		Degraded: apimeta.IsStatusConditionTrue(o.After.GetConditions(), v1alpha1.ConditionDegraded), Err: o.Err,
-	})
+	r.track(o)
 	if ctx.Err() != nil {
 		return nil // The operator is stopping, which is not a failure. The next leader reconciles again.
 	}
 	r.Metrics.Reconciled(r.Kind, o.Err)
 	return o.Err
+}
+
+// track tells OLM's condition what the reconcile says about a rollout.
+func (r *Reporter) track(o Outcome) {
+	run := olmcondition.Reconcile{
+		Object: r.tracked(client.ObjectKeyFromObject(o.Before)), HasRecords: o.Records != nil,
+		Recorded: o.Records != nil && o.Records.RolloutByOperator, Rollout: o.Rollout, Err: o.Err,
+	}
+	if o.SpecApplied && o.Records == nil {
+		run.Changes = o.Changes
+	}
+	if degraded := apimeta.FindStatusCondition(o.After.GetConditions(), v1alpha1.ConditionDegraded); degraded != nil && degraded.Status == metav1.ConditionTrue {
+		run.UserActs = degraded.LastTransitionTime.Add(waits[degraded.Reason])
+	}
+	r.Work.Reconciled(run)
+}
+
+func (r *Reporter) tracked(name types.NamespacedName) olmcondition.Object {
+	return olmcondition.Object{Kind: r.Kind, NamespacedName: name}
 }
 
 // WriteStatus writes the status if it has changed, and gives after the new resourceVersion. It sends a patch, so that fields of a

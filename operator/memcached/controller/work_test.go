@@ -50,15 +50,51 @@ func TestARolloutByTheOperatorIsWorkUntilItHasEnded(t *testing.T) {
 	s.awaitReady("cache", 2)
 }
 
-func TestWhatIsPutBackIsWorkToo(t *testing.T) {
+// An operator that is restarted in the middle of its own rollout, and a new leader, say the same as before.
+func TestARolloutByTheOperatorIsWorkForTheNextLeaderToo(t *testing.T) {
+	for name, upgraded := range map[string]func(*testing.T) *suite{
+		"Deployment": func(t *testing.T) *suite { return upgraded(t) },
+		"StatefulSet": func(t *testing.T) *suite {
+			s := releasedStatefulSet(t)
+			s.HoldContainers("ContainerCreating")
+			s.upgrade()
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := upgraded(t)
+			s.awaitWork(true)
+			s.RestartOperator()
+			s.awaitWork(true)
+			s.HoldContainers("")
+			s.DeletePods()
+			s.awaitWork(false)
+			s.awaitReady("cache", 2)
+		})
+	}
+}
+
+// Whatever happens to pods after the rollout of the operator is no rollout by the operator.
+func TestAChangeByTheUserAfterARolloutIsNoWork(t *testing.T) {
+	s := releasedStatefulSet(t)
+	s.upgrade()
+	s.awaitAgents(newAgent)
+	s.awaitReady("cache", 2)
+	s.awaitWork(false)
+	s.HoldContainers("ContainerCreating")
+	s.Edit(s.memcached("cache"), `{"spec":{"size":3}}`)
+	s.awaitReason(v1alpha1.ReasonNodesStarting)
+	s.awaitWork(false)
+}
+
+// Whoever changed the pods by hand is the cause of both rollouts: no version of the operator wants another template than before.
+func TestWhatIsPutBackIsNoWork(t *testing.T) {
 	s := newSuite(t)
 	s.create("cache", 1)
 	s.awaitReady("cache", 1)
 	s.HoldContainers("ContainerCreating")
 	s.Edit(s.deployment("cache"), `{"spec":{"template":{"spec":{"containers":[{"name":"memcached","image":"x"}]}}}}`)
-	s.awaitWork(true)
-	s.HoldContainers("")
-	s.DeletePods()
+	s.AwaitEvent(v1alpha1.EventDriftRepaired)
 	s.awaitWork(false)
 }
 

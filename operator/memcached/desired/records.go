@@ -61,16 +61,11 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 		return plan, err
 	}
 	decided.Cause = decision.Cause
-	for _, record := range plan.all {
-		if same, err := sameTemplate(record, decided); err != nil {
-			return plan, err
-		} else if same {
-			cause := decided.Cause
-			if decided = record; record.Number < plan.all[0].Number {
-				decided.Cause = cause
-			}
-			break
-		}
+	if decided, err = plan.existing(decided); err != nil {
+		return plan, err
+	}
+	if decided.Cause == inputs.ByOperator && given != nil && given.RolledOut && given.Record.Name == decided.Name {
+		decided.RolledOut = true
 	}
 	decided.Spec = pending.ForPods(decision.Given.Spec)
 	plan.newest = plan.add(decided)
@@ -81,6 +76,22 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 		}
 	}
 	return plan, nil
+}
+
+// existing returns the record that there is of the template of another one, or else that one. The newest record keeps its cause: its
+// rollout goes on.
+func (p *recordPlan) existing(decided inputs.Record) (inputs.Record, error) {
+	for _, record := range p.all {
+		if same, err := sameTemplate(record, decided); err != nil {
+			return decided, err
+		} else if same {
+			if record.Number < p.all[0].Number {
+				record.Cause, record.RolledOut = decided.Cause, false
+			}
+			return record, nil
+		}
+	}
+	return decided, nil
 }
 
 // add makes a record the newest one.
@@ -138,6 +149,9 @@ func record(in inputs.Inputs, record inputs.Record) (owned.Configuration, error)
 	annotations := map[string]string{inputs.RecordSpecAnnotation: string(spec), inputs.RecordCauseAnnotation: string(record.Cause)}
 	if record.TakenOver {
 		annotations[inputs.RecordRevisionAnnotation] = record.Revision
+	}
+	if record.RolledOut {
+		annotations[inputs.RecordRolledOutAnnotation] = "true"
 	}
 	return appsv1ac.ControllerRevision(record.Name, in.Memcached.Namespace).
 		WithLabels(map[string]string{

@@ -107,6 +107,38 @@ func TestARevertedSpecGetsItsRecordBack(t *testing.T) {
 	}
 }
 
+// The rollout of a template that the operator wanted ends with its first completion, and begins again if the template comes back.
+func TestARolloutThatIsCompleteIsRecorded(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(stable).Obj())
+	first := plan(t, in)
+	in.Images.Agent = "agent:next"
+	second := plan(t, withRecords(in, first, first.Records[0].Name))
+	if newest := second.Records[0]; newest.Cause != inputs.ByOperator || newest.RolledOut {
+		t.Fatalf("the newest record is %+v", newest)
+	}
+	complete := func(in inputs.Inputs) inputs.Inputs {
+		in.StatefulSet.RolledOut = true
+		return in
+	}
+	third := plan(t, complete(withRecords(in, second, first.Records[0].Name, second.Records[0].Name)))
+	if !third.Records[0].RolledOut {
+		t.Errorf("the newest record is %+v", third.Records[0])
+	}
+	if again := plan(t, withRecords(in, third, third.Records[0].Name)); !again.Records[0].RolledOut {
+		t.Error("it is forgotten when a pod is missing")
+	}
+	in.Images.Agent = "agent:another"
+	fourth := plan(t, complete(withRecords(in, third, third.Records[0].Name)))
+	in.Images.Agent = "agent:next"
+	fifth := plan(t, complete(withRecords(in, fourth, third.Records[0].Name, fourth.Records[0].Name)))
+	if fourth.Records[0].RolledOut || fifth.Records[0].Name != third.Records[0].Name || fifth.Records[0].RolledOut {
+		t.Errorf("the records are %+v, then %+v", fourth.Records[0], fifth.Records[0])
+	}
+	if first.Records[0].RolledOut || plan(t, complete(withRecords(inputsFor(in.Memcached), first, first.Records[0].Name))).Records[0].RolledOut {
+		t.Error("a record that the user wanted says so as well")
+	}
+}
+
 // A record goes when no revision has its template any more.
 func TestRecordsThatNothingRefersToAreRemoved(t *testing.T) {
 	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(stable).Obj())

@@ -75,6 +75,9 @@ type Workload struct {
 
 	// Complete is true when the workload has as many pods as the spec wants, all ready and of its template.
 	Complete bool
+
+	// RolledOut is true when Complete is, and the template is that of Record.
+	RolledOut bool
 }
 
 // Images are the images that pods can run.

@@ -32,13 +32,17 @@ const (
 
 	// RecordCauseAnnotation says who wanted the template: a Cause.
 	RecordCauseAnnotation = "cache.example.com/cause"
+
+	// RecordRolledOutAnnotation is on the record of a template that the operator wanted, once all pods have had it and were ready.
+	// Whatever happens to the pods afterwards is no part of its rollout.
+	RecordRolledOutAnnotation = "cache.example.com/rolled-out"
 )
 
 // Cause says who wanted a template.
 type Cause string
 
 const (
-	// ByUser means that the user changed the spec or approved the change.
+	// ByUser means that the user changed the spec, or approved this very change.
 	ByUser Cause = "User"
 
 	// ByOperator means that only a new version of the operator wanted it.
@@ -71,6 +75,9 @@ type Record struct {
 
 	// Cause says who wanted the template.
 	Cause Cause
+
+	// RolledOut is true if that is ByOperator, and all pods have had the template and were ready.
+	RolledOut bool
 }
 
 // RecordData is the data of a record.
@@ -83,6 +90,7 @@ type RecordData struct {
 func decodeRecord(revision *appsv1.ControllerRevision) (Record, error) {
 	record := Record{Name: revision.Name, Number: revision.Revision, Cause: Cause(revision.Annotations[RecordCauseAnnotation])}
 	record.Revision, record.TakenOver = revision.Annotations[RecordRevisionAnnotation], hasKey(revision.Annotations, RecordRevisionAnnotation)
+	record.RolledOut = hasKey(revision.Annotations, RecordRolledOutAnnotation)
 	var data RecordData
 	if err := json.Unmarshal(revision.Data.Raw, &data); err != nil {
 		return Record{}, fmt.Errorf("the record %s/%s: %w", revision.Namespace, revision.Name, err)

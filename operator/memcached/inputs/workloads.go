@@ -35,7 +35,7 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 		return err
 	}
 	if found {
-		in.Deployment.Complete = complete(workload.OfDeployment(deployment), in.Memcached)
+		in.Deployment.setComplete(workload.OfDeployment(deployment), deployment, in.Memcached)
 	}
 	set := &appsv1.StatefulSet{}
 	if found, err = m.find(ctx, in.Memcached, set, stable); err != nil {
@@ -44,7 +44,7 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 	if in.StatefulSet, err = m.given(ctx, in, StatefulSet, set, found, stable); err != nil || !found {
 		return err
 	}
-	in.StatefulSet.Complete = complete(workload.OfStatefulSet(set), in.Memcached)
+	in.StatefulSet.setComplete(workload.OfStatefulSet(set), set, in.Memcached)
 	if set.Status.ObservedGeneration >= set.Generation {
 		in.StatefulSet.Revision = set.Status.UpdateRevision
 	}
@@ -59,8 +59,9 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 	return err
 }
 
-func complete(status *workload.Status, owner *v1alpha1.Memcached) bool {
-	return status.Complete() && status.Wanted == owner.Spec.Size
+func (w *Workload) setComplete(status *workload.Status, object client.Object, owner *v1alpha1.Memcached) {
+	w.Complete = status.Complete() && status.Wanted == owner.Spec.Size
+	w.RolledOut = w.Complete && w.Record != nil && w.Record.Name == object.GetAnnotations()[owned.RecordAnnotation]
 }
 
 // given returns what a workload was given, nil if there is no workload. The newest record says it, also if the workload was deleted

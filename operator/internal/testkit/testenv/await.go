@@ -94,7 +94,7 @@ func (e *Env) AwaitWork(kind, name string, underWay bool) {
 		want = []olmcondition.Object{{Kind: kind, NamespacedName: types.NamespacedName{Namespace: e.Namespace, Name: name}}}
 	}
 	e.Await(fmt.Sprintf("there is work: %t", underWay), func(context.Context) error {
-		if difference := cmp.Diff(want, e.Options.Work.Rollouts(), cmpopts.EquateEmpty()); difference != "" {
+		if difference := cmp.Diff(want, e.Options.Work.Findings().Rollouts, cmpopts.EquateEmpty()); difference != "" {
 			return fmt.Errorf("work (-want +got):\n%s", difference)
 		}
 		return nil

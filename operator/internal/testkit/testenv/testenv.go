@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -42,7 +43,7 @@ func New(t *testing.T, options manager.Options) *Env {
 	t.Helper()
 	t.Parallel()
 	e := &Env{T: t, Namespace: cluster.Namespace(t), Options: options}
-	e.Options.MetricsAddress, e.Options.HealthAddress, e.Options.Work = "0", "0", olmcondition.NewTracker()
+	e.Options.MetricsAddress, e.Options.HealthAddress = "0", "0"
 	e.Options.WatchNamespaces = append(e.Options.WatchNamespaces, e.Namespace)
 	e.StartOperator()
 	t.Cleanup(func() {
@@ -53,11 +54,11 @@ func New(t *testing.T, options manager.Options) *Env {
 	return e
 }
 
-// StartOperator starts the operator, with empty caches.
+// StartOperator starts the operator as a new process, which remembers nothing.
 func (e *Env) StartOperator() {
 	e.Helper()
 	e.metrics = prometheus.NewRegistry()
-	e.Options.Metrics = e.metrics
+	e.Options.Metrics, e.Options.Work = e.metrics, olmcondition.NewTracker(clock.RealClock{})
 	e.Operator = cluster.StartOperator(e.T, func(config *rest.Config) (ctrlmanager.Manager, error) { return manager.New(config, e.Options) })
 }
 

@@ -35,7 +35,7 @@ func Decide(i Input) (Decision, error) {
 	if i.Given == nil {
 		return all, nil
 	}
-	if same(i.Given.Spec, i.Spec) && !i.approved(wanted) {
+	if same(i.Given.Spec, i.Spec) && !i.released(wanted) {
 		all.Cause = inputs.ByOperator
 	}
 	switch _, class := i.compare(i.Given.Template, wanted); class {
@@ -71,8 +71,12 @@ func (i Input) classOfUserChanges(wanted *Template) diff.Class {
 
 // approved reports whether the change to the wanted template may be made although it loses items.
 func (i Input) approved(wanted *Template) bool {
-	updates := i.Spec.Updates
-	return updates != nil && (updates.Policy == v1alpha1.UpdateAutomatic || updates.Release != "" && updates.Release == idOf(wanted))
+	return i.Spec.Updates != nil && i.Spec.Updates.Policy == v1alpha1.UpdateAutomatic || i.released(wanted)
+}
+
+// released reports whether the user approved this very change.
+func (i Input) released(wanted *Template) bool {
+	return i.Spec.Updates != nil && i.Spec.Updates.Release != "" && i.Spec.Updates.Release == idOf(wanted)
 }
 
 // withoutLoss returns the template that has most of the wanted one without losing items.
