@@ -262,7 +262,7 @@ func (a *Applier) additions(wanted *unstructured.Unstructured, found, answer cli
 	outside := func(path string) bool { return !strings.HasPrefix(path, templatePath) }
 	extra := overruled.Added.Union(overruled.Modified)
 	if !slices.ContainsFunc(change.Fields, func(path string) bool { return !outside(path) }) {
-		extra = changed.Added.Union(changed.Modified).Leaves().Difference(asked.Leaves().Difference(extra.Leaves()))
+		extra = changed.Added.Union(changed.Modified).Union(changed.Removed).Leaves().Difference(asked.Leaves().Difference(extra.Leaves()))
 	}
 	fields := slices.DeleteFunc(paths(extra), outside)
 	if len(fields) == 0 {

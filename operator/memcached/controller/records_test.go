@@ -79,3 +79,38 @@ func TestRecordsBelongToTheCache(t *testing.T) {
 		t.Errorf("the records are %+v", records.Items)
 	}
 }
+
+// Going back to an earlier release and forth again: that release has given the pods what they have, and nothing is replaced unasked.
+func TestGoingBackAndForthReplacesNoPod(t *testing.T) {
+	s := released(t)
+	waits := s.pending(true)
+	s.Edit(s.memcached("cache"), `{"spec":{"updates":{"release":"`+waits.Status.Pending.ID+`"}}}`)
+	s.awaitImage(newImage)
+	s.awaitReady("cache", 2)
+	s.Operator.Stop()
+	earlier := releasedDeployment(t)
+	earlier.SetNamespace(s.Namespace)
+	earlier.SetName("cache")
+	earlier.SetAnnotations(map[string]string{"cache.example.com/applied-hash": "276749c4c1757382"})
+	now := testenv.MustGet[appsv1.Deployment](s.Env, "cache")
+	earlier.SetOwnerReferences(now.OwnerReferences)
+	configuration := client.ApplyConfigurationFromUnstructured(earlier)
+	if err := cluster.Client.Apply(t.Context(), configuration, client.FieldOwner("memcached-operator"), client.ForceOwnership); err != nil {
+		t.Fatal(err)
+	}
+	s.Edit(s.memcached("cache"), `{"spec":{"updates":null}}`)
+	s.Await("the pods of the earlier release", func(ctx context.Context) error {
+		found, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "cache")
+		if err == nil && (found.Status.ObservedGeneration != found.Generation || found.Status.UpdatedReplicas != 2 || found.Status.Replicas != 2) {
+			err = fmt.Errorf("the status is %+v", found.Status)
+		}
+		return err
+	})
+	before := s.MustPods()
+	s.StartOperator()
+	s.pending(true)
+	s.awaitReady("cache", 2)
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+}

@@ -1,7 +1,6 @@
 package desired
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -43,6 +42,9 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 	var plan recordPlan
 	plan.all = slices.DeleteFunc(slices.Clone(in.Records), func(r inputs.Record) bool { return r.Workload != kind })
 	keep := map[string]bool{}
+	if given != nil && given.Record != nil {
+		keep[given.Record.Name] = true // The workload has it until the decision is written.
+	}
 	if given != nil && given.Record == nil {
 		if kind == inputs.StatefulSet && given.Revision == "" {
 			return plan, reconcileerror.Waiting(v1alpha1.ReasonNodesUpdating, takeOverDelay, fmt.Errorf(
@@ -53,6 +55,7 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 			return plan, err
 		}
 		record.Spec, record.TakenOver, record.Revision, record.Cause = given.Spec, true, given.Revision, inputs.ByUser
+		record.Hash = given.Hash
 		plan.add(record)
 		plan.write, keep[record.Name] = append(plan.write, record), true
 	}
@@ -82,7 +85,7 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 // rollout goes on.
 func (p *recordPlan) existing(decided inputs.Record) (inputs.Record, error) {
 	for _, record := range p.all {
-		if same, err := sameTemplate(record, decided); err != nil {
+		if same, err := inputs.SameTemplate(record, decided); err != nil {
 			return decided, err
 		} else if same {
 			if record.Number < p.all[0].Number {
@@ -110,7 +113,7 @@ func (p *recordPlan) add(record inputs.Record) inputs.Record {
 // newRecord returns the record of a template, with its name.
 func newRecord(in inputs.Inputs, kind string, template *pending.Template) (inputs.Record, error) {
 	record := inputs.Record{Workload: kind, Template: template}
-	raw, err := encodeRecord(record)
+	raw, err := inputs.EncodeRecord(record)
 	if err != nil {
 		return record, err
 	}
@@ -119,26 +122,9 @@ func newRecord(in inputs.Inputs, kind string, template *pending.Template) (input
 	return record, nil
 }
 
-func encodeRecord(record inputs.Record) ([]byte, error) {
-	raw, err := json.Marshal(inputs.RecordData{Workload: record.Workload, Template: record.Template})
-	if err != nil {
-		return nil, fmt.Errorf("encode the pod template: %w", err)
-	}
-	return raw, nil
-}
-
-func sameTemplate(a, b inputs.Record) (bool, error) {
-	left, err := encodeRecord(a)
-	if err != nil {
-		return false, err
-	}
-	right, err := encodeRecord(b)
-	return bytes.Equal(left, right), err
-}
-
 // record returns the object that holds a record.
 func record(in inputs.Inputs, record inputs.Record) (owned.Configuration, error) {
-	data, err := encodeRecord(record)
+	data, err := inputs.EncodeRecord(record)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +135,7 @@ func record(in inputs.Inputs, record inputs.Record) (owned.Configuration, error)
 	annotations := map[string]string{inputs.RecordSpecAnnotation: string(spec), inputs.RecordCauseAnnotation: string(record.Cause)}
 	if record.TakenOver {
 		annotations[inputs.RecordRevisionAnnotation] = record.Revision
+		annotations[inputs.RecordHashAnnotation] = record.Hash
 	}
 	if record.RolledOut {
 		annotations[inputs.RecordRolledOutAnnotation] = "true"

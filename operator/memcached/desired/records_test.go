@@ -2,6 +2,7 @@ package desired_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,5 +211,32 @@ func TestATemplateThatWasTakenOverComesBack(t *testing.T) {
 	third := plan(t, withRecords(in, second, first.Records[0].Name, second.Records[0].Name))
 	if !third.Records[0].TakenOver || third.Records[0].Revision != "cache-5d" || !third.Recorded[0].Changed {
 		t.Errorf("the newest record is %+v", third.Records[0])
+	}
+}
+
+// The write of a workload may fail after its record is written. What the workload has is what its pods were given, so the user who
+// reverts the spec gets nothing else along with it.
+func TestARecordThatWasNeverGivenDecidesNothing(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Obj())
+	in.Images.Default = "1.6.18"
+	first := plan(t, in)
+	in.Images.Default = "1.6.45"
+	in.Memcached.Spec.Threads = ptr.To[int32](8)
+	second := plan(t, withRecords(in, first))
+	in.Memcached.Spec.Threads = nil
+	in.Records = second.Records
+	named := inputs.RecordNamed(in.Records, first.Records[0].Name)
+	if named == nil {
+		t.Fatalf("the record of what the pods have is gone: %+v", second.Records)
+	}
+	in.Deployment = &inputs.Workload{Template: named.Template, Spec: named.Spec, Record: named}
+	third := plan(t, in)
+	if third.Pending == nil || third.Records[0].Name != first.Records[0].Name {
+		t.Errorf("pending is %+v, the newest record %s, want %s", third.Pending, third.Records[0].Name, first.Records[0].Name)
+	}
+	for _, word := range slices.Concat(recordsIn(second), recordsIn(third)) {
+		if word == "-"+first.Records[0].Name {
+			t.Error("the record that the workload names is removed")
+		}
 	}
 }

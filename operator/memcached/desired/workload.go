@@ -50,18 +50,15 @@ func planWorkload(in inputs.Inputs) (Plan, error) {
 			return plan, recordErr
 		}
 	}
-	if other.given == nil || err == nil && wanted.given != nil && wanted.given.Complete {
-		for _, record := range in.Records {
-			if record.Workload == other.kind.Kind {
-				plan.Absent = append(plan.Absent, recordReference(in, record))
-			}
-		}
-	}
-	switch {
-	case other.given == nil || err == nil && wanted.given != nil && wanted.given.Complete:
-		plan.Absent = append(plan.Absent, named(in, other.kind))
-	default:
+	if other.given != nil && (err != nil || wanted.given == nil || !wanted.given.Complete) {
 		plan.Kept = append(plan.Kept, named(in, other.kind))
+		return plan, err
+	}
+	plan.Absent = append(plan.Absent, named(in, other.kind)) // Before its records, which say what its pods were given.
+	for _, record := range in.Records {
+		if record.Workload == other.kind.Kind {
+			plan.Absent = append(plan.Absent, recordReference(in, record))
+		}
 	}
 	return plan, err
 }

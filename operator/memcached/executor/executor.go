@@ -30,12 +30,14 @@ func (e *Executor) Do(ctx context.Context, input rollout.Input, step rollout.Ste
 	}
 	switch {
 	case step.Kind == rollout.Patch:
+		answer := step.Pod.DeepCopy()
 		//nolint:forbidigo // Pods are in no plan, so package apply does not write them.
-		err := e.Client.Patch(ctx, step.Pod.DeepCopy(), patch(step), client.FieldOwner(owned.Manager))
-		return result(step, "changed", err)
+		err := e.Client.Patch(ctx, answer, patch(step), client.FieldOwner(owned.Manager))
+		return changed(step, answer, "changed", err)
 	case step.Kind == rollout.Resize:
-		err := e.Client.SubResource("resize").Patch(ctx, step.Pod.DeepCopy(), patch(step), client.FieldOwner(owned.Manager))
-		return result(step, "resized", err)
+		answer := step.Pod.DeepCopy()
+		err := e.Client.SubResource("resize").Patch(ctx, answer, patch(step), client.FieldOwner(owned.Manager))
+		return changed(step, answer, "resized", err)
 	case step.Unready:
 		//nolint:forbidigo // As above.
 		err := e.Client.Delete(ctx, step.Pod.DeepCopy(), client.Preconditions{

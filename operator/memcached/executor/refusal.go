@@ -28,6 +28,14 @@ func result(step rollout.Step, done string, err error) (rollout.Step, error) {
 	return step, fmt.Errorf("pod %s/%s could not be %s: %w", step.Pod.Namespace, step.Pod.Name, done, err)
 }
 
+// changed is like result for a step that changes a pod. A policy or webhook may undo the change: to repeat it would go on for ever.
+func changed(step rollout.Step, answer *corev1.Pod, done string, err error) (rollout.Step, error) {
+	if err == nil && answer.ResourceVersion == step.Pod.ResourceVersion {
+		return wait(step.Pod, true, fmt.Sprintf("%s is not %s, because an admission policy or webhook undoes the change", step.Pod.Name, done)), nil
+	}
+	return result(step, done, err)
+}
+
 func wait(pod *corev1.Pod, stuck bool, message string) rollout.Step {
 	return rollout.Step{Kind: rollout.Wait, Pod: pod, Message: message, Stuck: stuck, After: recheck}
 }

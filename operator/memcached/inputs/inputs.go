@@ -70,6 +70,9 @@ type Workload struct {
 	// template.
 	Revision string
 
+	// Hash is the annotation applied-hash of a workload that names no record.
+	Hash string
+
 	// InUse are the names of the records that revisions of a StatefulSet refer to.
 	InUse sets.Set[string]
 
@@ -107,6 +110,7 @@ func (i Images) VersionOf(image string) string {
 const (
 	releasedTemplateAnnotation = "cache.example.com/applied-template"
 	releasedSpecAnnotation     = "cache.example.com/applied-spec"
+	releasedHashAnnotation     = "cache.example.com/applied-hash"
 )
 
 // releasedRecord reads the annotations of a workload of v0.3.0. It returns nil when there are none, or when they cannot be read.

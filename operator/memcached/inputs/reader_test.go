@@ -1,16 +1,19 @@
 package inputs_test
 
 import (
+	"fmt"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
@@ -30,5 +33,49 @@ func TestAWorkloadOfAnotherSizeIsNotSettled(t *testing.T) {
 		if err != nil || in.Deployment == nil || in.Deployment.Complete != settled {
 			t.Errorf("of a cache of %d, a Deployment of none is %+v, %v; want it settled: %t", size, in.Deployment, err, settled)
 		}
+	}
+}
+
+// The record that a workload names says what it was given, not the newest one, which may never have been.
+func TestAWorkloadWasGivenTheRecordThatItNames(t *testing.T) {
+	owner := testkit.MakeMemcached("cache").Namespace("default").UID("owner").Size(1).Obj()
+	own := []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))}
+	record := func(number int64, annotations map[string]string) *appsv1.ControllerRevision {
+		annotations["cache.example.com/spec"] = `{"size":0}`
+		return &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: fmt.Sprintf("record-%d", number), OwnerReferences: own, Annotations: annotations,
+				Labels: map[string]string{"app.kubernetes.io/managed-by": "memcached-operator", inputs.RecordLabel: "cache"},
+			},
+			Revision: number, Data: runtime.RawExtension{Raw: []byte(`{"workload":"Deployment","template":{"metadata":{"name":"` + fmt.Sprint(number) + `"}}}`)},
+		}
+	}
+	takenOver := record(1, map[string]string{inputs.RecordRevisionAnnotation: "", inputs.RecordHashAnnotation: "old"})
+	for name, test := range map[string]struct {
+		annotations map[string]string
+		want        string
+	}{
+		"it names an older one":                {map[string]string{owned.RecordAnnotation: "record-2"}, "record-2"},
+		"it names one that is gone":            {map[string]string{owned.RecordAnnotation: "record-9"}, "record-3"},
+		"an earlier release wrote it":          {map[string]string{"cache.example.com/applied-hash": "old"}, "record-1"},
+		"an earlier release has written since": {map[string]string{"cache.example.com/applied-hash": "other"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache", OwnerReferences: own, Annotations: test.annotations}}
+			reader := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).
+				WithObjects(deployment, takenOver.DeepCopy(), record(2, map[string]string{}), record(3, map[string]string{})).Build()
+			none := func() (inputs.Features, error) { return inputs.Features{}, nil }
+			in, err := (&inputs.Reader{Cached: reader, Live: reader, Features: none}).Read(t.Context(), owner, metav1.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if in.Deployment.Record != nil {
+				got = in.Deployment.Record.Name
+			}
+			if got != test.want {
+				t.Errorf("the workload was given %q, want %q", got, test.want)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -29,6 +30,10 @@ const (
 	// RecordRevisionAnnotation is on the record of a template that an earlier release gave a StatefulSet, and names the revision
 	// that has it: the template itself does not name its record. It is empty on the record of a Deployment.
 	RecordRevisionAnnotation = "cache.example.com/revision"
+
+	// RecordHashAnnotation is on the record of a template that an earlier release gave a workload, and holds the hash that this
+	// release had put into an annotation of the workload. Another hash on the workload means that it was given something else since.
+	RecordHashAnnotation = "cache.example.com/hash"
 
 	// RecordCauseAnnotation says who wanted the template: a Cause.
 	RecordCauseAnnotation = "cache.example.com/cause"
@@ -73,6 +78,9 @@ type Record struct {
 	TakenOver bool
 	Revision  string
 
+	// Hash is what the workload of an earlier release had in the annotation applied-hash.
+	Hash string
+
 	// Cause says who wanted the template.
 	Cause Cause
 
@@ -91,6 +99,7 @@ func decodeRecord(revision *appsv1.ControllerRevision) (Record, error) {
 	record := Record{Name: revision.Name, Number: revision.Revision, Cause: Cause(revision.Annotations[RecordCauseAnnotation])}
 	record.Revision, record.TakenOver = revision.Annotations[RecordRevisionAnnotation], hasKey(revision.Annotations, RecordRevisionAnnotation)
 	record.RolledOut = hasKey(revision.Annotations, RecordRolledOutAnnotation)
+	record.Hash = revision.Annotations[RecordHashAnnotation]
 	var data RecordData
 	if err := json.Unmarshal(revision.Data.Raw, &data); err != nil {
 		return Record{}, fmt.Errorf("the record %s/%s: %w", revision.Namespace, revision.Name, err)
@@ -103,6 +112,25 @@ func decodeRecord(revision *appsv1.ControllerRevision) (Record, error) {
 		return Record{}, fmt.Errorf("the annotation %s of the record %s/%s: %w", RecordSpecAnnotation, revision.Namespace, revision.Name, err)
 	}
 	return record, nil
+}
+
+// EncodeRecord returns the data of a record.
+func EncodeRecord(record Record) ([]byte, error) {
+	raw, err := json.Marshal(RecordData{Workload: record.Workload, Template: record.Template})
+	if err != nil {
+		return nil, fmt.Errorf("encode the pod template: %w", err)
+	}
+	return raw, nil
+}
+
+// SameTemplate reports whether two records have the same data.
+func SameTemplate(a, b Record) (bool, error) {
+	left, err := EncodeRecord(a)
+	if err != nil {
+		return false, err
+	}
+	right, err := EncodeRecord(b)
+	return bytes.Equal(left, right), err
 }
 
 func hasKey(of map[string]string, key string) bool {

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,18 +42,16 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 	if found, err = m.find(ctx, in.Memcached, set, stable); err != nil {
 		return err
 	}
-	if in.StatefulSet, err = m.given(ctx, in, StatefulSet, set, found, stable); err != nil || !found {
+	if in.StatefulSet, err = m.given(ctx, in, StatefulSet, set, found, stable); err != nil || in.StatefulSet == nil {
+		return err
+	}
+	if in.StatefulSet.InUse, err = m.recordsInUse(ctx, in); err != nil || !found {
 		return err
 	}
 	in.StatefulSet.setComplete(workload.OfStatefulSet(set), set, in.Memcached)
 	if set.Status.ObservedGeneration >= set.Generation {
 		in.StatefulSet.Revision = set.Status.UpdateRevision
 	}
-	revisions, err := Revisions(ctx, m.Cached, set)
-	if err != nil {
-		return err
-	}
-	in.StatefulSet.InUse = recordsInUse(in.Records, revisions)
 	if in.Memcached.Spec.Service != nil {
 		in.AgentRestarts, err = m.agentRestarts(ctx, in.Memcached)
 	}
@@ -64,20 +63,23 @@ func (w *Workload) setComplete(status *workload.Status, object client.Object, ow
 	w.RolledOut = w.Complete && w.Record != nil && w.Record.Name == object.GetAnnotations()[owned.RecordAnnotation]
 }
 
-// given returns what a workload was given, nil if there is no workload. The newest record says it, also if the workload was deleted
-// and its pods were not: `kubectl delete --cascade=orphan` does that. A workload of an earlier release has no record yet.
+// given returns what a workload was given, nil if there is no workload: the record that it names. Without a workload, it is the newest
+// record if there are pods: `kubectl delete --cascade=orphan` leaves them. A workload that names no record was written by an earlier
+// release, perhaps after a newer one.
 func (m *Reader) given(ctx context.Context, in *Inputs, kind string, object client.Object, found, wanted bool) (*Workload, error) {
 	newest := Newest(in.Records, kind)
 	if !found {
 		if newest == nil || !wanted {
 			return nil, nil // Documented: there is no workload.
 		}
-		if orphans, err := m.hasPods(ctx, in.Memcached); err != nil || !orphans {
+		orphans, err := m.hasPods(ctx, in.Memcached)
+		if err != nil || !orphans {
 			return nil, err
 		}
+		return workloadOf(newest), nil
 	}
 	named := object.GetAnnotations()[owned.RecordAnnotation]
-	if found && (newest == nil || named != "" && RecordNamed(in.Records, named) == nil) {
+	if newest == nil || named != "" && RecordNamed(in.Records, named) == nil {
 		// The cache of the operator may not have the record yet.
 		var err error
 		if in.Records, err = records(ctx, m.Live, in.Memcached); err != nil {
@@ -85,10 +87,52 @@ func (m *Reader) given(ctx context.Context, in *Inputs, kind string, object clie
 		}
 		newest = Newest(in.Records, kind)
 	}
-	if newest != nil {
-		return &Workload{Template: newest.Template, Spec: newest.Spec, Record: newest}, nil
+	hash := object.GetAnnotations()[releasedHashAnnotation]
+	if record := recordGiven(in.Records, kind, named, hash); record != nil {
+		return workloadOf(record), nil
 	}
-	return m.takeOver(ctx, in.Memcached, object, named != "")
+	given, err := m.takeOver(ctx, in.Memcached, object, named != "" || newest != nil)
+	if err != nil {
+		return nil, err
+	}
+	given.Hash = hash
+	return given, given.findRecord(in.Records, kind)
+}
+
+// recordGiven returns the record of what a workload was given, which names a record or, if an earlier release wrote it, has a hash of
+// that release. It returns nil if the workload has to be taken over.
+func recordGiven(records []Record, kind, named, hash string) *Record {
+	if named == "" {
+		i := slices.IndexFunc(records, func(r Record) bool { return r.Workload == kind && r.TakenOver && r.Hash == hash })
+		if i < 0 {
+			return nil
+		}
+		return &records[i]
+	}
+	if record := RecordNamed(records, named); record != nil && record.Workload == kind {
+		return record
+	}
+	return Newest(records, kind)
+}
+
+func workloadOf(record *Record) *Workload {
+	return &Workload{Template: record.Template, Spec: record.Spec, Record: record}
+}
+
+// findRecord looks for a record of the template among those of earlier decisions: somebody may only have removed the annotation that
+// names it.
+func (w *Workload) findRecord(records []Record, kind string) error {
+	for i := range records {
+		same, err := SameTemplate(records[i], Record{Workload: kind, Template: w.Template})
+		if err != nil {
+			return err
+		}
+		if same && !records[i].TakenOver {
+			w.Record, w.Spec, w.Unrecorded = &records[i], records[i].Spec, false
+			return nil
+		}
+	}
+	return nil
 }
 
 // takeOver returns what an earlier release gave a workload: what v0.3.0 recorded in annotations, or what the API server says was
@@ -97,7 +141,13 @@ func (m *Reader) takeOver(ctx context.Context, owner *v1alpha1.Memcached, object
 	if released := releasedRecord(object.GetAnnotations()); released != nil && !hadRecord {
 		return released, nil
 	}
-	if err := m.Live.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+	key := client.ObjectKeyFromObject(object)
+	if _, stable := object.(*appsv1.StatefulSet); stable {
+		object = &appsv1.StatefulSet{}
+	} else {
+		object = &appsv1.Deployment{}
+	}
+	if err := m.Live.Get(ctx, key, object); err != nil {
 		return nil, fmt.Errorf("read the workload of %s/%s: %w", owner.Namespace, owner.Name, err)
 	}
 	if released := releasedRecord(object.GetAnnotations()); released != nil && !hadRecord {
@@ -134,6 +184,17 @@ func withoutRecordName(template *corev1ac.PodTemplateSpecApplyConfiguration) *co
 		delete(template.Annotations, owned.RecordAnnotation)
 	}
 	return template
+}
+
+// recordsInUse returns the names of the records that any revision of the StatefulSet refers to. Revisions that it has lost or not
+// adopted yet count.
+func (m *Reader) recordsInUse(ctx context.Context, in *Inputs) (sets.Set[string], error) {
+	found := &appsv1.ControllerRevisionList{}
+	selector := client.MatchingLabels(owned.Identity{Name: ApplicationName, Instance: in.Memcached.Name}.Selector())
+	if err := m.Cached.List(ctx, found, client.InNamespace(in.Memcached.Namespace), selector); err != nil {
+		return nil, fmt.Errorf("list the revisions of %s/%s: %w", in.Memcached.Namespace, in.Memcached.Name, err)
+	}
+	return recordsInUse(in.Records, found.Items), nil
 }
 
 // hasPods reports whether the cache has pods that are not about to end.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
@@ -90,10 +91,16 @@ func (p *planner) updateServing(m *member, d *difference) (Step, error) {
 // updateIdle updates a pod that serves no clients.
 func (p *planner) updateIdle(m *member, d *difference) (Step, error) {
 	inVolume := d.given.Arguments.MemoryFile != "" && d.onePatch()
-	if m.empty() && d.class != diff.None || d.class == diff.Cold && !inVolume {
+	if m.empty() && (d.class != diff.None || p.hasForeignImage(m)) || d.class == diff.Cold && !inVolume {
 		return p.replace(m, fmt.Sprintf("%s serves no clients and is replaced: %s", m.name(), d.text())), nil
 	}
 	return p.begin(m, d)
+}
+
+// hasForeignImage reports whether a pod was created from a template with another image than that of the record that it names.
+func (p *planner) hasForeignImage(m *member) bool {
+	present, live := containerOf(&m.pod.Spec, pod.MemcachedContainer), containerOf(&p.live.Spec, pod.MemcachedContainer)
+	return present != nil && live != nil && present.Image != live.Image
 }
 
 // replace returns the step that removes a pod.

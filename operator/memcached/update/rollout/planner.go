@@ -42,13 +42,7 @@ func newPlanner(i Input) (*planner, error) {
 	for at := range i.Revisions {
 		p.addRevision(&i.Revisions[at])
 	}
-	p.template = p.templates[p.revision]
-	if record := inputs.RecordNamed(i.Records, p.live.Annotations[owned.RecordAnnotation]); record != nil {
-		p.template = renderingOf(record)
-	}
-	if p.template == nil {
-		p.template = p.live
-	}
+	p.template = p.wantedRendering()
 	p.addKeys(p.template)
 	var err error
 	if p.wanted, err = diff.Read(diff.StatefulSet, p.template); err != nil {
@@ -56,6 +50,21 @@ func newPlanner(i Input) (*planner, error) {
 	}
 	p.wanted.Version = cmp.Or(p.wanted.Version, p.Version(p.wanted.Image))
 	return p, nil
+}
+
+// wantedRendering returns the record of the template of the StatefulSet. A template that names none has been written by somebody else
+// since, who left everything in it that the newest record says: otherwise the operator would have repaired it.
+func (p *planner) wantedRendering() *corev1.PodTemplateSpec {
+	if record := inputs.RecordNamed(p.Records, p.live.Annotations[owned.RecordAnnotation]); record != nil {
+		return renderingOf(record)
+	}
+	if rendering := p.templates[p.revision]; rendering != nil && !p.partial[p.revision] {
+		return rendering
+	}
+	if len(p.Records) > 0 {
+		return renderingOf(&p.Records[0])
+	}
+	return p.live
 }
 
 // restartedAt is the annotation that `kubectl rollout restart` sets in a template.

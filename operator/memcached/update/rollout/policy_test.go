@@ -128,6 +128,52 @@ func TestARevisionOfAnEarlierReleaseHasItsRecord(t *testing.T) {
 	expect(t, c.next(), rollout.Replace, 1, "cache-1 is replaced and starts empty: arguments.maxConnections (Cold)")
 }
 
+// Somebody may write a template that names no record, and a policy adds to it along with that. The newest record says what is wanted.
+func TestATemplateThatNamesNoRecordReplacesNoPod(t *testing.T) {
+	for name, takenOver := range map[string]bool{"of an earlier release": true, "whose annotation was removed": false} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, 2, withWarmRestart())
+			uids := c.uids()
+			if takenOver {
+				c.set.Spec.Template = withWarmRestart().template()
+				c.seeTemplate()
+				for ordinal := range 2 {
+					c.pod(ordinal).Labels["controller-revision-hash"] = c.set.Status.UpdateRevision
+				}
+				c.records[0].TakenOver, c.records[0].Revision = true, c.set.Status.UpdateRevision
+			}
+			template := withWarmRestart().template()
+			goldPriority(&template)
+			c.set.Spec.Template = template
+			c.seeTemplate()
+			c.run(20)
+			expect(t, c.next(), rollout.None, -1, "")
+			if c.uids() != uids {
+				t.Error("a pod was replaced")
+			}
+		})
+	}
+}
+
+// A pod that was created from an edited template, and cannot start, is created again from the repaired one.
+func TestAnEmptyPodWithAForeignImageIsReplaced(t *testing.T) {
+	c := newCluster(t, 2, withWarmRestart())
+	repaired := c.set.Spec.Template.DeepCopy()
+	c.set.Spec.Template.Spec.Containers[0].Image = image + "bad"
+	c.set.Generation++
+	c.seeTemplate()
+	delete(c.pods, "cache-1")
+	c.settle(3)
+	c.set.Spec.Template = *repaired
+	c.set.Generation++
+	c.seeTemplate()
+	expect(t, c.next(), rollout.Replace, 1, "cache-1 serves no clients and is replaced")
+	c.run(20)
+	if got := c.pod(1).Spec.Containers[0].Image; got != image+"1.6.18" {
+		t.Errorf("cache-1 has the image %s", got)
+	}
+}
+
 // After an update in place, a pod names the record of its template.
 func TestAPodNamesItsRecord(t *testing.T) {
 	c := newCluster(t, 2, withWarmRestart())

@@ -255,8 +255,6 @@ func TestRequestsFromLimitsAreNoChange(t *testing.T) {
 	template.Labels["new"] = "yes"
 	template.Spec.Containers[0].Resources.Requests = nil
 	c.pod(0).Spec.Containers[0].Resources.Requests = c.pod(0).Spec.Containers[0].Resources.Limits
-	c.set.Spec.Template = template
-	c.set.Generation++
-	c.seeTemplate()
+	c.wantTemplate(template)
 	expect(t, c.next(), rollout.Patch, 0, "cache-0 is up to date now: labels (Live)")
 }
