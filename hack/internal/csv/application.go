@@ -30,6 +30,9 @@ func application() v1alpha1.CRDDescription {
 		},
 		StatusDescriptors: []v1alpha1.StatusDescriptor{
 			status("conditions", "Conditions", "Available, Progressing, Degraded, and Ready, which sums them up.", showConditions),
+			status("ingressClaim.host", "Claimed host", "Host that the application holds.", showText),
+			status("ingressClaim.path", "Claimed path", "Path that the application holds on the host.", showText),
+			status("ingressClaim.since", "Claimed since", "When the application claimed host and path.", showText),
 			status("observedGeneration", "Observed generation", "Generation of the resource that the status describes.", showText),
 			status("readyReplicas", "Ready replicas", "Number of pods that accept connections.", showPodCount),
 			status("replicas", "Replicas", "Number of pods, ready or not.", showPodCount),

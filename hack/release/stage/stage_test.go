@@ -52,7 +52,8 @@ func released(t *testing.T) *stage.Stage {
 	release.Bundle, release.Files = record.Hash(files)
 	tree := checkout.Files{
 		catalog.TemplateFile: []byte("schema: olm.template.basic\nentries:\n- {schema: olm.package, name: memcached-operator, defaultChannel: candidate}\n" +
-			"- {schema: olm.channel, package: memcached-operator, name: candidate, entries: [{name: " + project.CSVName(version) + "}]}\n" +
+			"- {schema: olm.channel, package: memcached-operator, name: candidate, entries: [{name: " + project.CSVName(version) +
+			", skipRange: '" + project.SkipRange(version) + "'}]}\n" +
 			"- {schema: olm.bundle, image: '" + release.BundleImage + "'}\n"),
 		record.File:                  testkit.Must((&record.Record{Releases: []record.Release{release}}).Encode())(t),
 		"olm/20-catalogsource.yaml":  []byte("image: " + project.CatalogImage + ":latest\n"),
