@@ -45,7 +45,8 @@
 //
 //   - A pod that is empty or broken is updated at once: it has no items to lose, so a corrected or reverted spec repairs its pods.
 //     A pod is empty if its memcached has never had a container. It is broken if memcached is not ready, and cannot start, has no
-//     node, or has not been ready for a minute and is not within the time that its startup probe allows. If the pod may have items in its volume, it is updated in place if possible.
+//     node, or has not been ready for a minute and is not within the time that its startup probe allows. If the pod may have items
+//     in its volume, it is updated in place if possible.
 //   - A pod that serves clients is updated when all other pods exist and are ready and none is being updated, the highest ordinal
 //     first. So a rollout that does not work stops at its first pod.
 //   - A degraded pod serves clients as well: memcached is ready but the pod is not, usually because of its agent, for a minute or
