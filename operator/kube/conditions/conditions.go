@@ -149,6 +149,8 @@ func (w Workload) progressing() metav1.Condition {
 	case ready < w.Wanted || running < w.Wanted:
 		condition.Reason = w.Starting
 		condition.Message = fmt.Sprintf("%s ready", w.count(ready))
+	case w.Update != nil && w.Update.Pulling != "":
+		condition.Reason, condition.Message = w.Updating, w.Update.Pulling
 	default:
 		condition.Status, condition.Reason = metav1.ConditionFalse, v1alpha1.ReasonAsExpected
 		condition.Message = "No change is in progress"

@@ -82,6 +82,9 @@ func endsOrLosesPod(before, now *workload.Status) bool {
 // Pod is the Delay of pods. Urgent changes of pods show in their Deployment or StatefulSet as well.
 func Pod(_, _ client.Object) time.Duration { return StatusDelay }
 
+// Now is the Delay of objects that a reconcile waits for.
+func Now(_, _ client.Object) time.Duration { return 0 }
+
 func hash(object client.Object) string { return object.GetAnnotations()[apply.HashAnnotation] }
 
 // content returns the part of an object that the operator sets. The generation is not sufficient: some kinds have none,

@@ -11,6 +11,9 @@ type Progress struct {
 	// Message describes the current step.
 	Message string
 
+	// Pulling says which images are being pulled before the update begins, empty if none are.
+	Pulling string
+
 	// Stuck is true if the update does not proceed by itself.
 	Stuck bool
 }

@@ -19,7 +19,8 @@ package controller
 //     label, so the permission is wider than the use.
 //   - pods patch, pods/resize patch: running pods of a StatefulSet are changed in place. pods/eviction create: they are
 //     replaced as disruption budgets allow. pods delete: pods that do not serve, or are degraded, are replaced whatever
-//     budgets say. controllerrevisions list and watch: the template that a pod was made from.
+//     budgets say. pods create: a pod pulls new images on a node before a container there is stopped for them.
+//     controllerrevisions list and watch: the template that a pod was made from.
 //   - controllerrevisions get, create, patch and delete: the records of what a workload was given.
 //   - deployments/scale and statefulsets/scale update: the number of pods. Admission policies for workloads do not see it, so
 //     they cannot change the pod template along with it.
@@ -37,7 +38,7 @@ package controller
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 // +kubebuilder:rbac:groups="",resources=events,verbs=list;create;patch

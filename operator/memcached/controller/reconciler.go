@@ -60,12 +60,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: memcached, After: next, Records: &report.Records{}, Err: err}))
 	}
 	id := desired.Identity(memcached)
+	var pullErr error
+	in.RefusedPulls, pullErr = r.Executor.Pull(ctx, desired.MakePulls(in))
 	plan, planErr := desired.MakePlan(in)
 	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
 	plan.Pending = pending.WithHeld(plan.Pending, applied.Held)
 	observed, observeErr := r.children(ctx, in, plan, applied)
 	seen, step, rollErr := r.roll(ctx, in, plan.Records, observed, applied.Confirmed, reconcileerror.IsStale(applyErr))
-	err = reconcileerror.Join(applyErr, observeErr, rollErr, planErr)
+	err = reconcileerror.Join(applyErr, observeErr, rollErr, planErr, pullErr)
 
 	next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,

@@ -72,7 +72,7 @@ func TestRecordsBelongToTheCache(t *testing.T) {
 	cache := s.create("cache", 1, inStatefulSet)
 	s.awaitReady("cache", 1)
 	records := &appsv1.ControllerRevisionList{}
-	if err := cluster.Client.List(t.Context(), records, client.InNamespace(s.Namespace), client.MatchingLabels{inputs.RecordLabel: "cache"}); err != nil {
+	if err := cluster.Client.List(t.Context(), records, client.InNamespace(s.Namespace), client.MatchingLabels{inputs.CacheLabel: "cache"}); err != nil {
 		t.Fatal(err)
 	}
 	if len(records.Items) != 1 || !metav1.IsControlledBy(&records.Items[0], cache) {

@@ -67,6 +67,7 @@ func (r *Reconciler) roll(
 		Service: in.Memcached.Spec.Service != nil, KeepsUnready: in.AgentRestarts && confirmed.Has(owned.Reference{
 			GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), Namespace: set.Namespace, Name: set.Name,
 		}),
+		PullPods: in.PullPods,
 		Approved: ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Policy == v1alpha1.UpdateAutomatic,
 		Pods:     slices.DeleteFunc(slices.Clone(observed.Pods), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, set) }),
 		Version:  in.Images.VersionOf,

@@ -7,13 +7,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/watch"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
+
+// cacheOfPullPod returns the name of the cache for which a pod pulls images.
+func cacheOfPullPod(object client.Object) []types.NamespacedName {
+	name := object.GetLabels()[inputs.CacheLabel]
+	if name == "" {
+		return nil
+	}
+	return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: name}}
+}
 
 // SetUp adds the controller to a manager.
 func (r *Reconciler) SetUp(mgr manager.Manager) error {
@@ -29,6 +40,7 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 		Watches(&networkingv1.NetworkPolicy{}, watch.Handler(owner, watch.Child)).
 		Watches(&policyv1.PodDisruptionBudget{}, watch.Handler(owner, watch.Child)).
 		Watches(&corev1.Pod{}, watch.Handler(owner, watch.Pod)).
+		Watches(&corev1.Pod{}, watch.Handler(cacheOfPullPod, watch.Now)).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the controller of Memcached: %w", err)

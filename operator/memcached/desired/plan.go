@@ -14,6 +14,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/update/pending"
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
 )
 
@@ -27,6 +28,9 @@ type Plan struct {
 	// Pending is the change that waits for approval, nil without one.
 	Pending *v1alpha1.MemcachedPending
 
+	// Pull is what the pods wait for because images are missing on nodes, nil if they do not.
+	Pull *pending.Pull
+
 	// Recheck is when to plan again even if nothing that is watched has changed; 0 for never.
 	Recheck time.Duration
 }
@@ -39,7 +43,9 @@ type Plan struct {
 func MakePlan(in inputs.Inputs) (Plan, error) {
 	workload, err := planWorkload(in)
 	plan := workload
-	plan.Recheck = recheck(in.Memcached.Spec)
+	if plan.Recheck = recheck(in.Memcached.Spec); plan.Pull != nil {
+		plan.Recheck = pullRecheck
+	}
 	headless, secret := headlessService(in), binding(in)
 	plan.Present = append(plan.Present, headless, secret)
 	plan.Needs = append(plan.Needs, owned.Need{Object: owned.ReferenceTo(secret), Needs: owned.ReferenceTo(headless)})

@@ -143,7 +143,7 @@ func record(in inputs.Inputs, record inputs.Record) (owned.Configuration, error)
 	return appsv1ac.ControllerRevision(record.Name, in.Memcached.Namespace).
 		WithLabels(map[string]string{
 			owned.LabelName: inputs.ApplicationName, owned.LabelManagedBy: owned.Manager, owned.LabelComponent: "record", owned.LabelPartOf: in.Memcached.Name,
-			inputs.RecordLabel: in.Memcached.Name,
+			inputs.CacheLabel: in.Memcached.Name,
 		}).
 		WithAnnotations(annotations).
 		WithOwnerReferences(owner(in.Memcached)).

@@ -44,7 +44,7 @@ func planWorkload(in inputs.Inputs) (Plan, error) {
 	if err != nil && wanted.given != nil {
 		decision = keep(in, wanted.given)
 	}
-	plan.Pending = decision.Pending
+	plan.Pending, plan.Pull = decision.Pending, decision.Pull
 	if decision.Given.Template != nil {
 		if recordErr := plan.addWorkload(in, wanted, decision); recordErr != nil {
 			return plan, recordErr
@@ -130,6 +130,9 @@ func input(in inputs.Inputs, spec v1alpha1.MemcachedSpec, given *inputs.Workload
 	}
 	if given != nil {
 		input.Given = &pending.Given{Template: given.Template, Spec: given.Spec}
+	}
+	if inputs.StablePods(in.Memcached.Spec) {
+		input.Missing = func(images map[string]string) []pending.Missing { return missingImages(in, images) }
 	}
 	return input
 }

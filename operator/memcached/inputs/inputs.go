@@ -29,6 +29,13 @@ type Inputs struct {
 	// Records are the records of the cache, the newest first.
 	Records []Record
 
+	// Pods are the pods of the cache. They are shared with others and must not be changed.
+	Pods []corev1.Pod
+
+	// PullPods are the pods that make sure that images are on nodes. RefusedPulls says why such pods cannot be created, by their names.
+	PullPods     []corev1.Pod
+	RefusedPulls map[string]string
+
 	// AgentRestarts is true while the operator restarts the agent of a pod that serves clients.
 	AgentRestarts bool
 

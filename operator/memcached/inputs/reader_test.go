@@ -45,7 +45,7 @@ func TestAWorkloadWasGivenTheRecordThatItNames(t *testing.T) {
 		return &appsv1.ControllerRevision{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: "default", Name: fmt.Sprintf("record-%d", number), OwnerReferences: own, Annotations: annotations,
-				Labels: map[string]string{"app.kubernetes.io/managed-by": "memcached-operator", inputs.RecordLabel: "cache"},
+				Labels: map[string]string{"app.kubernetes.io/managed-by": "memcached-operator", inputs.CacheLabel: "cache"},
 			},
 			Revision: number, Data: runtime.RawExtension{Raw: []byte(`{"workload":"Deployment","template":{"metadata":{"name":"` + fmt.Sprint(number) + `"}}}`)},
 		}

@@ -18,9 +18,9 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 )
 
-// RecordLabel is on every record and names the cache. The labels that select the pods of a cache are on no record: otherwise the
-// StatefulSet controller would take a record without an owner for its own.
-const RecordLabel = "cache.example.com/memcached"
+// CacheLabel is on every record and every pull pod, and names the cache. They have none of the labels that select the pods of a cache:
+// otherwise the StatefulSet controller would take a record without an owner for its own, and Services would select a pull pod.
+const CacheLabel = "cache.example.com/memcached"
 
 // The annotations of a record. Unlike its data, they can change.
 const (
@@ -142,7 +142,7 @@ func hasKey(of map[string]string, key string) bool {
 // earlier cache of that name leaves its pods and records behind.
 func records(ctx context.Context, reader client.Reader, owner *v1alpha1.Memcached) ([]Record, error) {
 	found := &appsv1.ControllerRevisionList{}
-	labels := client.MatchingLabels{owned.LabelManagedBy: owned.Manager, RecordLabel: owner.Name}
+	labels := client.MatchingLabels{owned.LabelManagedBy: owned.Manager, CacheLabel: owner.Name}
 	if err := reader.List(ctx, found, client.InNamespace(owner.Namespace), labels); err != nil {
 		return nil, fmt.Errorf("list the records of %s/%s: %w", owner.Namespace, owner.Name, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -26,6 +27,9 @@ const (
 
 // readWorkloads reads what the Deployment and the StatefulSet of a cache were given.
 func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
+	if err := m.readPods(ctx, in); err != nil {
+		return err
+	}
 	stable := StablePods(in.Memcached.Spec)
 	deployment := &appsv1.Deployment{}
 	found, err := m.find(ctx, in.Memcached, deployment, !stable)
@@ -52,10 +56,8 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 	if set.Status.ObservedGeneration >= set.Generation {
 		in.StatefulSet.Revision = set.Status.UpdateRevision
 	}
-	if in.Memcached.Spec.Service != nil {
-		in.AgentRestarts, err = m.agentRestarts(ctx, in.Memcached)
-	}
-	return err
+	in.AgentRestarts = slices.ContainsFunc(in.Pods, func(pod corev1.Pod) bool { return hasKey(pod.Annotations, AgentRestartAnnotation) })
+	return nil
 }
 
 func (w *Workload) setComplete(status *workload.Status, object client.Object, owner *v1alpha1.Memcached) {
@@ -72,9 +74,8 @@ func (m *Reader) given(ctx context.Context, in *Inputs, kind string, object clie
 		if newest == nil || !wanted {
 			return nil, nil // Documented: there is no workload.
 		}
-		orphans, err := m.hasPods(ctx, in.Memcached)
-		if err != nil || !orphans {
-			return nil, err
+		if !slices.ContainsFunc(in.Pods, func(pod corev1.Pod) bool { return !pods.Ending(&pod) }) {
+			return nil, nil // As above.
 		}
 		return workloadOf(newest), nil
 	}
@@ -197,23 +198,22 @@ func (m *Reader) recordsInUse(ctx context.Context, in *Inputs) (sets.Set[string]
 	return recordsInUse(in.Records, found.Items), nil
 }
 
-// hasPods reports whether the cache has pods that are not about to end.
-func (m *Reader) hasPods(ctx context.Context, owner *v1alpha1.Memcached) (bool, error) {
-	found, err := m.pods(ctx, owner)
-	return slices.ContainsFunc(found, func(pod corev1.Pod) bool { return !pods.Ending(&pod) }), err
-}
-
-// agentRestarts reports whether the operator restarts the agent of a pod.
-func (m *Reader) agentRestarts(ctx context.Context, owner *v1alpha1.Memcached) (bool, error) {
-	found, err := m.pods(ctx, owner)
-	return slices.ContainsFunc(found, func(pod corev1.Pod) bool { return hasKey(pod.Annotations, AgentRestartAnnotation) }), err
-}
-
-func (m *Reader) pods(ctx context.Context, owner *v1alpha1.Memcached) ([]corev1.Pod, error) {
-	found := &corev1.PodList{}
-	selector := client.MatchingLabels(owned.Identity{Name: ApplicationName, Instance: owner.Name}.Selector())
-	if err := m.Cached.List(ctx, found, client.InNamespace(owner.Namespace), selector); err != nil {
-		return nil, fmt.Errorf("list the pods of %s/%s: %w", owner.Namespace, owner.Name, err)
+// readPods reads the pods of a cache, and the pods that pull images for it.
+func (m *Reader) readPods(ctx context.Context, in *Inputs) error {
+	owner, own, pulls := in.Memcached, &corev1.PodList{}, &corev1.PodList{}
+	for list, labels := range map[*corev1.PodList]client.MatchingLabels{
+		own:   owned.Identity{Name: ApplicationName, Instance: owner.Name}.Selector(),
+		pulls: {owned.LabelManagedBy: owned.Manager, CacheLabel: owner.Name},
+	} {
+		if err := m.Cached.List(ctx, list, client.InNamespace(owner.Namespace), labels, client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("list the pods of %s/%s: %w", owner.Namespace, owner.Name, err)
+		}
 	}
-	return found.Items, nil
+	in.Pods = own.Items
+	for i := range pulls.Items {
+		if metav1.IsControlledBy(&pulls.Items[i], owner) {
+			in.PullPods = append(in.PullPods, pulls.Items[i])
+		}
+	}
+	return nil
 }

@@ -8,11 +8,15 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/conditions"
+	"github.com/example/memcached-operator/operator/kube/workload"
+	"github.com/example/memcached-operator/operator/memcached/desired"
+	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
 // updatePending reports the change that waits for approval, and how to approve it. A pending change does not make a cache unready,
 // because the user has not asked for it.
-func updatePending(memcached *v1alpha1.Memcached, pending *v1alpha1.MemcachedPending) metav1.Condition {
+func updatePending(memcached *v1alpha1.Memcached, plan desired.Plan) metav1.Condition {
+	pending := plan.Pending
 	if pending == nil {
 		return metav1.Condition{
 			Type: v1alpha1.ConditionUpdatePending, Status: metav1.ConditionFalse,
@@ -23,12 +27,33 @@ func updatePending(memcached *v1alpha1.Memcached, pending *v1alpha1.MemcachedPen
 	for _, change := range pending.Changes {
 		fields = append(fields, change.Field)
 	}
+	why := fmt.Sprintf("A change that this version of the operator brings would lose items, so it waits for approval: %s. "+
+		"To approve it, which replaces the pods one by one", strings.Join(fields, ", "))
+	if plan.Pull != nil && plan.Pull.Alone {
+		why = plan.Pull.Message + ". Pods are not stopped for an image that may not come. It is tried again; to go on without it"
+	}
 	return metav1.Condition{
 		Type: v1alpha1.ConditionUpdatePending, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonWaitingForRelease,
-		Message: fmt.Sprintf("A change that this version of the operator brings would lose items, so it waits for approval: %s. "+
-			"To approve it, which replaces the pods one by one: kubectl patch memcached %s -n %s --type=merge -p '{\"spec\":{\"updates\":{\"release\":\"%s\"}}}'",
-			strings.Join(fields, ", "), memcached.Name, memcached.Namespace, pending.ID),
+		Message: fmt.Sprintf("%s: kubectl patch memcached %s -n %s --type=merge -p '{\"spec\":{\"updates\":{\"release\":\"%s\"}}}'",
+			why, memcached.Name, memcached.Namespace, pending.ID),
 	}
+}
+
+// progress returns the progress of an update, which may wait for images. Images that the user has not asked for hold nobody up.
+func progress(pull *pending.Pull, made *workload.Progress) *workload.Progress {
+	var next workload.Progress
+	switch {
+	case pull == nil || pull.Failed && !pull.ByUser || made != nil && made.Stuck:
+		return made
+	case made != nil:
+		next = *made
+	}
+	if next.Stuck = pull.Failed; next.Stuck {
+		next.Message = pull.Message
+	} else {
+		next.Pulling = pull.Message
+	}
+	return &next
 }
 
 // updateStuck reports a rollout that the operator makes and that does not continue by itself.

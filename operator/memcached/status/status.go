@@ -35,7 +35,7 @@ func Memcached(in inputs.Inputs, plan desired.Plan, seen Runtime, reconcile cond
 	}
 	workload := conditions.Workload{
 		Reconcile: reconcile, Wording: ofMemcached, Wanted: memcached.Spec.Size, Generation: memcached.Generation,
-		Update: seen.Progress, Checks: []conditions.Check{updateStuck},
+		Update: progress(plan.Pull, seen.Progress), Checks: []conditions.Check{updateStuck},
 	}
 	next.Binding = nil
 	if name := desired.BindingName(memcached.Name); reconcile.Observed.Has("Secret", name) {
@@ -47,6 +47,6 @@ func Memcached(in inputs.Inputs, plan desired.Plan, seen Runtime, reconcile cond
 	next.Endpoints = endpoints(in, seen, reconcile)
 	next.Pending = plan.Pending
 	workload.SetAll(&next.Conditions)
-	workload.Set(&next.Conditions, updatePending(memcached, plan.Pending))
+	workload.Set(&next.Conditions, updatePending(memcached, plan))
 	return next
 }

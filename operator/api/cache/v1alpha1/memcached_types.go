@@ -51,7 +51,8 @@ type MemcachedStatus struct {
 	// +listType=atomic
 	Endpoints []MemcachedEndpoint `json:"endpoints,omitempty"`
 
-	// Pending is a change that waits for approval because it would lose items. It is absent when no change waits.
+	// Pending is a change that waits for approval because it would lose items, or because its image cannot be pulled. It is absent
+	// when no change waits.
 	//
 	// +optional
 	Pending *MemcachedPending `json:"pending,omitempty"`
@@ -141,7 +142,8 @@ type MemcachedEndpoint struct {
 // +kubebuilder:validation:Enum=Live;Warm;Cold
 type ChangeClass string
 
-// MemcachedPending is a change of the pods that waits for approval because items would be lost.
+// MemcachedPending is a change of the pods that waits for approval because items would be lost, or because its image cannot be
+// pulled on the nodes of the pods.
 type MemcachedPending struct {
 	// ID identifies this change. Set spec.updates.release to it to approve the change.
 	//
@@ -173,7 +175,7 @@ type MemcachedChange struct {
 	// +required
 	Class ChangeClass `json:"class"`
 
-	// Reason explains the class.
+	// Reason explains the class, or says why the image cannot be pulled.
 	//
 	// +required
 	Reason string `json:"reason"`

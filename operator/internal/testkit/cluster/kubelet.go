@@ -64,6 +64,9 @@ func (k *kubelet) Reconcile(ctx context.Context, pod *corev1.Pod) (_ reconcile.R
 // startContainers starts the containers of a pod that do not run yet or whose image has changed, and reports them. It returns
 // whether the status has changed.
 func startContainers(pod *corev1.Pod) bool {
+	if pod.Status.Phase == corev1.PodSucceeded {
+		return false
+	}
 	before := pod.Status.DeepCopy()
 	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}
 	pod.Status.ObservedGeneration, pod.Status.Phase = pod.Generation, corev1.PodRunning
@@ -74,6 +77,11 @@ func startContainers(pod *corev1.Pod) bool {
 		if status.Image != container.Image {
 			status.Image, status.ImageID = container.Image, container.Image
 			startContainer(status, pod.Namespace)
+		}
+		if status.Ready && pod.Spec.RestartPolicy == corev1.RestartPolicyNever {
+			status.Ready, status.State = false, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
+			pod.Status.Phase = corev1.PodSucceeded
+			continue
 		}
 		if !status.Ready {
 			ready.Status, pod.Status.Phase = corev1.ConditionFalse, corev1.PodPending

@@ -16,6 +16,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/olmcondition"
 )
 
@@ -121,12 +122,14 @@ func (e *Env) AwaitEvent(reason string, mentions ...string) {
 	})
 }
 
-// Pods returns the UIDs of the pods that have the given labels, by name.
+// Pods returns the UIDs of the pods that have the given labels, by name, without those that only pull images.
 func (e *Env) Pods(ctx context.Context, labels map[string]string) (map[string]types.UID, error) {
 	pods, uids := &corev1.PodList{}, map[string]types.UID{}
 	err := cluster.Client.List(ctx, pods, client.InNamespace(e.Namespace), client.MatchingLabels(labels))
 	for i := range pods.Items {
-		uids[pods.Items[i].Name] = pods.Items[i].UID
+		if pods.Items[i].Labels[owned.LabelComponent] != "pull" {
+			uids[pods.Items[i].Name] = pods.Items[i].UID
+		}
 	}
 	return uids, err
 }

@@ -17,15 +17,46 @@ import (
 // a CEL expression for a list of JSONPatch, and condition says for which objects it is made. It returns when the policy works.
 func (e *Env) MutateTemplates(name, condition, mutation string) {
 	e.Helper()
+	rule := admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+		Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments", "statefulsets"}},
+	}
+	e.mutate(name, condition, mutation, rule, func(ctx context.Context) (bool, error) {
+		probe := Named[appsv1.Deployment](e, "probe")
+		probe.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "probe"}}
+		probe.Spec.Template.Labels = probe.Spec.Selector.MatchLabels
+		probe.Spec.Template.Spec.Containers = []corev1.Container{{Name: "probe", Image: "probe"}}
+		err := cluster.Client.Create(ctx, probe, client.DryRunAll)
+		return probe.Spec.Template.Spec.PriorityClassName != "" || probe.Spec.Template.Spec.Containers[0].Image != "probe", err
+	})
+}
+
+// MutateCreatedPods makes the API server change pods when they are created, and not when they are changed later.
+func (e *Env) MutateCreatedPods(name, condition, mutation string) {
+	e.Helper()
+	rule := admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Create},
+		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+	}
+	e.mutate(name, condition, mutation, rule, func(ctx context.Context) (bool, error) {
+		probe := Named[corev1.Pod](e, "probe")
+		probe.Spec.Containers = []corev1.Container{{Name: "probe", Image: "probe"}}
+		err := cluster.Client.Create(ctx, probe, client.DryRunAll)
+		return probe.Spec.Containers[0].Image != "probe", err
+	})
+}
+
+// mutate adds a policy, and returns when changes tells that it works.
+func (e *Env) mutate(
+	name, condition, mutation string, rule admissionv1.RuleWithOperations, changes func(context.Context) (bool, error),
+) {
+	e.Helper()
 	name = e.Namespace + "-" + name
 	policy := &admissionv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	policy.Spec.ReinvocationPolicy = admissionv1.NeverReinvocationPolicy
 	policy.Spec.MatchConstraints = &admissionv1.MatchResources{
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.Namespace}},
-		ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-			Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
-			Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments", "statefulsets"}},
-		}}},
+		ResourceRules:     []admissionv1.NamedRuleWithOperations{{RuleWithOperations: rule}},
 	}
 	policy.Spec.MatchConditions = []admissionv1.MatchCondition{{Name: "wanted", Expression: condition}}
 	policy.Spec.Mutations = []admissionv1.Mutation{{
@@ -40,17 +71,10 @@ func (e *Env) MutateTemplates(name, condition, mutation string) {
 		_ = cluster.Client.Delete(context.Background(), policy)
 	})
 	e.Await("the policy "+name+" works", func(ctx context.Context) error {
-		probe := Named[appsv1.Deployment](e, "probe")
-		probe.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "probe"}}
-		probe.Spec.Template.Labels = probe.Spec.Selector.MatchLabels
-		probe.Spec.Template.Spec.Containers = []corev1.Container{{Name: "probe", Image: "probe"}}
-		written := probe.DeepCopy()
-		if err := cluster.Client.Create(ctx, written, client.DryRunAll); err != nil {
-			return err
+		changed, err := changes(ctx)
+		if err == nil && !changed {
+			err = errors.New("it changes nothing")
 		}
-		if written.Spec.Template.Spec.PriorityClassName == "" && written.Spec.Template.Spec.Containers[0].Image == "probe" {
-			return errors.New("it changes nothing")
-		}
-		return nil
+		return err
 	})
 }

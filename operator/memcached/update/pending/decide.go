@@ -22,11 +22,28 @@ type Decision struct {
 
 	// Pending is the change that waits for approval, nil if there is none.
 	Pending *v1alpha1.MemcachedPending
+
+	// Wanted is the template of Given if no image were missing on a node, and Images are the images that it needs there, by the names
+	// of the containers. There are none if the user has approved the change without them.
+	Wanted *Template
+	Images map[string]string
+
+	// Pull is what Given waits for because images are missing on nodes, nil if it does not.
+	Pull *Pull
 }
 
 // Decide decides what to give a workload. It fails if the spec cannot be rendered: then there is no decision, and the caller keeps
 // what the workload has.
 func Decide(i Input) (Decision, error) {
+	decision, err := i.decide()
+	if err != nil || i.Given == nil || i.Missing == nil {
+		return decision, err
+	}
+	return i.afterPull(decision), nil
+}
+
+// decide decides as if all images were on all nodes.
+func (i Input) decide() (Decision, error) {
 	wanted, err := i.Render(i.Spec)
 	if err != nil {
 		return Decision{}, err
@@ -71,12 +88,20 @@ func (i Input) classOfUserChanges(wanted *Template) diff.Class {
 
 // approved reports whether the change to the wanted template may be made although it loses items.
 func (i Input) approved(wanted *Template) bool {
-	return i.Spec.Updates != nil && i.Spec.Updates.Policy == v1alpha1.UpdateAutomatic || i.released(wanted)
+	return i.automatic() || i.released(wanted)
+}
+
+func (i Input) automatic() bool {
+	return i.Spec.Updates != nil && i.Spec.Updates.Policy == v1alpha1.UpdateAutomatic
 }
 
 // released reports whether the user approved this very change.
 func (i Input) released(wanted *Template) bool {
-	return i.Spec.Updates != nil && i.Spec.Updates.Release != "" && i.Spec.Updates.Release == idOf(wanted)
+	return i.releases(idOf(wanted)) || i.releases(pullIDOf(wanted))
+}
+
+func (i Input) releases(id string) bool {
+	return i.Spec.Updates != nil && id != "" && i.Spec.Updates.Release == id
 }
 
 // withoutLoss returns the template that has most of the wanted one without losing items.

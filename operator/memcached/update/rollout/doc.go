@@ -10,7 +10,8 @@
 // changed on a running pod; while it is being updated, its update state says which revisions gave it what it has.
 //
 // The difference between records says what to change and what that does to the items. The values come from the live template, as
-// for a new pod: an admission policy may have moved an image to a mirror. What the pod itself has does not matter where the records
+// for a new pod: an admission policy may have moved an image to a mirror. An image that was pulled on the node of the pod (package
+// pending) is used as it was pulled there. What the pod itself has does not matter where the records
 // say the same, and is not changed.
 //
 // A revision without a record was written by somebody else, or by a release before 0.4.0 that was itself in the middle of an update.

@@ -78,7 +78,7 @@ func (p *planner) nextUpdateState(m *member, d *difference) updateState {
 // and memcached have to restart, there are two patches, that for the agent first: clients are to miss memcached alone.
 func (p *planner) patchInPlace(m *member, d *difference, next updateState) (Step, error) {
 	next.SilentSince = nil
-	restarts, e := p.restarts(m, d), p.edit(d)
+	restarts, e := p.restarts(m, d), p.edit(m, d)
 	_, agent := restarts[agentapi.AgentContainer]
 	if _, memcached := restarts[pod.MemcachedContainer]; memcached && agent && m.ready() {
 		delete(restarts, pod.MemcachedContainer)

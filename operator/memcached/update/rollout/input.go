@@ -32,6 +32,9 @@ type Input struct {
 	// while it publishes them as well.
 	Service, KeepsUnready bool
 
+	// PullPods are the pods that have pulled images for the pods of the StatefulSet.
+	PullPods []corev1.Pod
+
 	// States are what the agents report, by the name of the pod. An agent that cannot be reached has no entry.
 	States map[string]*agentapi.State
 

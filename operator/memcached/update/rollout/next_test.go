@@ -274,15 +274,15 @@ func TestProgress(t *testing.T) {
 		step := c.next()
 		return fmt.Sprintf("%+v", c.input().Progress(step))
 	}
-	if got := progress(); got != "{Updated:0 Pod:cache-2 Message:cache-2 is changed in place: image 1.6.18 -> 1.6.45 (Warm) Stuck:false}" {
+	if got := progress(); got != "{Updated:0 Pod:cache-2 Message:cache-2 is changed in place: image 1.6.18 -> 1.6.45 (Warm) Pulling: Stuck:false}" {
 		t.Error(got)
 	}
 	c.run(1)
-	if got := progress(); got != "{Updated:0 Pod:cache-2 Message:memcached in cache-2 is restarting Stuck:false}" {
+	if got := progress(); got != "{Updated:0 Pod:cache-2 Message:memcached in cache-2 is restarting Pulling: Stuck:false}" {
 		t.Error(got)
 	}
 	c.run(60)
-	if got := progress(); got != "{Updated:3 Pod: Message: Stuck:false}" {
+	if got := progress(); got != "{Updated:3 Pod: Message: Pulling: Stuck:false}" {
 		t.Error(got)
 	}
 }

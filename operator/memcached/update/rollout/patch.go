@@ -45,14 +45,33 @@ type podPatch struct {
 }
 
 // edit returns the images, labels and annotations to change on the pod: those in which the given and the wanted rendering differ, with
-// the values of the live template.
-func (p *planner) edit(d *difference) edit {
-	return edit{
+// the values of the live template, or with the images that were pulled on its node.
+func (p *planner) edit(m *member, d *difference) edit {
+	e := edit{
 		labels:         entriesToChange(d.template.Labels, p.template.Labels, p.live.Labels, p.labels),
 		annotations:    entriesToChange(d.template.Annotations, p.template.Annotations, p.live.Annotations, p.annotations),
 		containers:     imagesToChange(d.template.Spec.Containers, p.template.Spec.Containers, p.live.Spec.Containers),
 		initContainers: imagesToChange(d.template.Spec.InitContainers, p.template.Spec.InitContainers, p.live.Spec.InitContainers),
 	}
+	for i := range e.containers {
+		container := &e.containers[i]
+		container.Image = cmp.Or(p.pulled(m, pods.Container(p.template.Spec.Containers, container.Name)), container.Image)
+	}
+	return e
+}
+
+// pulled returns the image of a container as it was pulled on the node of a pod, empty if it was not: an admission policy may change
+// the images of pods when they are created, and not when they are patched.
+func (p *planner) pulled(m *member, wanted *corev1.Container) string {
+	for i := range p.PullPods {
+		pull := &p.PullPods[i]
+		container := pods.Container(pull.Spec.Containers, wanted.Name)
+		if pull.Spec.NodeName == m.pod.Spec.NodeName && pull.Status.Phase == corev1.PodSucceeded && container != nil &&
+			inputs.PulledImages(pull)[wanted.Name] == wanted.Image {
+			return container.Image
+		}
+	}
+	return ""
 }
 
 // entriesToChange returns the changes that bring the entries with certain keys to the wanted values, as the live template has them.
@@ -85,7 +104,7 @@ func imagesToChange(given, wanted, live []corev1.Container) []containerPatch {
 
 // restarts returns the IDs of the containers that a patch is going to restart, by their names.
 func (p *planner) restarts(m *member, d *difference) map[string]string {
-	restarts, e := map[string]string{}, p.edit(d)
+	restarts, e := map[string]string{}, p.edit(m, d)
 	for _, container := range slices.Concat(e.containers, e.initContainers) {
 		restarts[container.Name] = m.container(container.Name).ContainerID
 	}
@@ -94,7 +113,7 @@ func (p *planner) restarts(m *member, d *difference) map[string]string {
 
 // finish returns the step that ends an update in place: the pod gets the label with the wanted revision.
 func (p *planner) finish(m *member, d *difference, message string) (Step, error) {
-	e := p.edit(d)
+	e := p.edit(m, d)
 	e.containers, e.initContainers = nil, nil // Nothing restarts any more.
 	e.labels[appsv1.ControllerRevisionHashLabelKey] = &p.revision
 	if m.update != nil {

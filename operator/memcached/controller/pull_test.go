@@ -1,0 +1,138 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+)
+
+// pullPods returns the pods that pull images.
+func (s *suite) pullPods(ctx context.Context) ([]corev1.Pod, error) {
+	found := &corev1.PodList{}
+	err := cluster.Client.List(ctx, found, client.InNamespace(s.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "pull"})
+	return found.Items, err
+}
+
+func TestImagesArePulledBeforePodsRestart(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2, inStatefulSet)
+	s.awaitReady("cache", 2)
+	if pulls, err := s.pullPods(t.Context()); err != nil || len(pulls) > 0 {
+		t.Errorf("a new cache pulls images with %d pods: %v", len(pulls), err)
+	}
+	before := s.MustPods()
+	s.upgrade()
+	s.awaitAgents(newAgent)
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+	var order []string
+	for _, write := range s.Operator.Traffic.Writes() {
+		if strings.Contains(write.Path, "/pods") || strings.HasSuffix(write.Path, "/statefulsets/cache") {
+			order = append(order, write.Method+" "+write.Path[strings.LastIndex(write.Path, "/")+1:])
+		}
+	}
+	if got, want := strings.Join(order[:min(len(order), 3)], ", "), "POST pods, PATCH cache, PATCH cache-1"; got != want {
+		t.Errorf("the writes are %s, want %s at first", order, want)
+	}
+	s.Await("the pods that pull images to go", func(ctx context.Context) error {
+		pulls, err := s.pullPods(ctx)
+		if err == nil && len(pulls) > 0 {
+			err = fmt.Errorf("there are %d", len(pulls))
+		}
+		return err
+	})
+}
+
+// The pods go on with the image that they have, and other changes are made.
+func TestAnImageThatCannotBePulledIsPending(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2, inStatefulSet)
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	s.HoldContainers("ImagePullBackOff")
+	s.upgrade()
+	waits := s.pending(true)
+	if changes := waits.Status.Pending.Changes; len(changes) != 1 || changes[0].Field != "agentImage" ||
+		!strings.Contains(changes[0].Reason, `On node node, the image "`+newAgent+`" cannot be pulled (ImagePullBackOff)`) {
+		t.Errorf("pending is %+v", waits.Status.Pending)
+	}
+	s.HoldContainers("")
+	s.Edit(s.memcached("cache"), `{"spec":{"podLabels":{"team":"shop"},"size":3}}`)
+	s.awaitReady("cache", 3)
+	for name := range s.MustPods() {
+		if pod := testenv.MustGet[corev1.Pod](s.Env, name); pod.Labels["team"] != "shop" || pod.Spec.Containers[1].Image != oldAgent {
+			t.Errorf("%s has the labels %v and the agent %s", name, pod.Labels, pod.Spec.Containers[1].Image)
+		}
+	}
+	s.Edit(s.memcached("cache"), `{"spec":{"size":2,"updates":{"release":"`+s.pending(true).Status.Pending.ID+`"}}}`)
+	s.awaitAgents(newAgent)
+	s.pending(false)
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+}
+
+func TestAnImageOfTheUsersThatCannotBePulled(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2, inStatefulSet)
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	s.HoldContainers("ErrImagePull")
+	s.Edit(s.memcached("cache"), `{"spec":{"image":"memcached:of-nobody"}}`)
+	want := `On node node, the image "memcached:of-nobody" cannot be pulled (ImagePullBackOff)`
+	if message := s.awaitReason(v1alpha1.ReasonUpdateStuck); message != want {
+		t.Errorf("the message is %q, want %q", message, want)
+	}
+	s.pending(true)
+	s.HoldContainers("")
+	s.Edit(s.memcached("cache"), `{"spec":{"image":null}}`)
+	s.awaitReady("cache", 2)
+	s.pending(false)
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+}
+
+// Where pods that pull images are refused, the user decides. An automatic update goes on.
+func TestPullPodsThatAreRefused(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2, inStatefulSet)
+	s.awaitReady("cache", 2)
+	refusal, allow := s.ForbidPods()
+	defer allow()
+	s.upgrade()
+	if reason := s.pending(true).Status.Pending.Changes[0].Reason; !strings.Contains(reason, refusal) {
+		t.Errorf("the reason is %q", reason)
+	}
+	s.awaitReady("cache", 2)
+	s.awaitAgents(oldAgent)
+	s.Edit(s.memcached("cache"), `{"spec":{"updates":{"policy":"Automatic"}}}`)
+	s.awaitAgents(newAgent)
+}
+
+// A policy may change images when pods are created, and not when they are changed. What was pulled is what the pods get.
+func TestThePulledImageIsUsed(t *testing.T) {
+	const mirrored = `object.spec.containers.map(c, c.name == "probe" || c.name == "agent").exists(x, x)`
+	s := newSuite(t)
+	s.MutateCreatedPods("mirror", mirrored,
+		`object.spec.containers.map(c, JSONPatch{op: "replace", path: "/spec/containers/" + string(object.spec.containers.map(d, d.name).indexOf(c.name)) + "/image", value: "mirror.example.com/" + c.image})`)
+	s.create("cache", 2, inStatefulSet)
+	s.awaitReady("cache", 2)
+	s.awaitAgents("mirror.example.com/" + oldAgent)
+	before := s.MustPods()
+	s.upgrade()
+	s.awaitAgents("mirror.example.com/" + newAgent)
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+}

@@ -1,0 +1,178 @@
+package desired_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit"
+	"github.com/example/memcached-operator/operator/memcached/desired"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
+)
+
+// runningPod is a pod of the cache on a node.
+func runningPod(ordinal int, node string) corev1.Pod {
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("cache-%d", ordinal), Labels: map[string]string{"app.kubernetes.io/instance": "cache"}},
+		Spec: corev1.PodSpec{
+			NodeName: node, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}}, Tolerations: []corev1.Toleration{{Key: "gold"}},
+			ServiceAccountName: "default", SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64)},
+			Containers: []corev1.Container{{Name: "memcached", Image: "memcached:1"}, {Name: "agent", Image: "agent:1", ImagePullPolicy: corev1.PullAlways}},
+		},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "memcached", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		}}},
+	}
+}
+
+// beforeNewAgent is a cache of a StatefulSet whose agent is to have the image agent:2.
+func beforeNewAgent(t *testing.T, pods ...corev1.Pod) inputs.Inputs {
+	t.Helper()
+	cache := testkit.MakeMemcached("cache").Size(int32(len(pods))).Obj()
+	cache.UID, cache.Spec.Workload = types.UID("uid"), v1alpha1.WorkloadStatefulSet
+	in := inputs.Inputs{
+		Memcached: cache, Now: testkit.Now.Time,
+		Images: inputs.Images{Memcached: map[string]string{"1": "memcached:1"}, Default: "1", Agent: "agent:1"},
+	}
+	plan, err := desired.MakePlan(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Records, in.Images.Agent, in.Pods = plan.Records, "agent:2", pods
+	in.StatefulSet = &inputs.Workload{Template: plan.Records[0].Template, Spec: plan.Records[0].Spec, Record: &in.Records[0], Complete: true}
+	return in
+}
+
+func names(pods []*corev1.Pod) []string {
+	var names []string
+	for _, pod := range pods {
+		names = append(names, pod.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestAPullPodIsLikeThePodOfTheCache(t *testing.T) {
+	pulls := desired.MakePulls(beforeNewAgent(t, runningPod(0, "a"), runningPod(1, "a")))
+	if len(pulls.Create) != 1 || len(pulls.Delete) != 0 {
+		t.Fatalf("%d pods are created and %d deleted, want one for the node", len(pulls.Create), len(pulls.Delete))
+	}
+	pull := pulls.Create[0]
+	for key := range pull.Labels {
+		if key == "app.kubernetes.io/instance" || key == "app.kubernetes.io/name" {
+			t.Errorf("a selector of the cache may find it by the label %s", key)
+		}
+	}
+	if pull.OwnerReferences[0].UID != "uid" || pull.Annotations[inputs.PullAnnotation] != `{"agent":"agent:2"}` {
+		t.Errorf("the owners are %v, the annotations %v", pull.OwnerReferences, pull.Annotations)
+	}
+	like := runningPod(0, "a").Spec
+	same := []any{pull.Spec.NodeName, pull.Spec.ImagePullSecrets, pull.Spec.Tolerations, pull.Spec.SecurityContext, pull.Spec.ServiceAccountName}
+	if difference := cmp.Diff([]any{"a", like.ImagePullSecrets, like.Tolerations, like.SecurityContext, "default"}, same); difference != "" {
+		t.Errorf("(-want +got):\n%s", difference)
+	}
+	container := pull.Spec.Containers[0]
+	if len(pull.Spec.Containers) != 1 || container.Image != "agent:2" || container.ImagePullPolicy != corev1.PullAlways ||
+		strings.Join(container.Command, " ") != "/manager --version" || len(container.Resources.Limits) != 2 || pull.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		t.Errorf("it runs %+v", pull.Spec.Containers)
+	}
+}
+
+func TestWhereImagesArePulled(t *testing.T) {
+	change := func(of corev1.Pod, change func(*corev1.Pod)) corev1.Pod {
+		change(&of)
+		return of
+	}
+	var many []corev1.Pod
+	for i := range 15 {
+		many = append(many, runningPod(i, fmt.Sprintf("node-%d", i)))
+	}
+	for name, test := range map[string]struct {
+		pods []corev1.Pod
+		want int
+	}{
+		"each node once":         {[]corev1.Pod{runningPod(0, "a"), runningPod(1, "b"), runningPod(2, "b")}, 2},
+		"not for one that ends":  {[]corev1.Pod{change(runningPod(0, "a"), func(p *corev1.Pod) { p.DeletionTimestamp = &testkit.Now })}, 0},
+		"not for one on no node": {[]corev1.Pod{runningPod(0, "")}, 0},
+		"not for one that has never run": {[]corev1.Pod{change(runningPod(0, "a"), func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].State = corev1.ContainerState{}
+		})}, 0},
+		"not for one that has the image": {[]corev1.Pod{change(runningPod(0, "a"), func(p *corev1.Pod) { p.Spec.Containers[1].Image = "agent:2" })}, 0},
+		"not everywhere at once":         {many, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := names(desired.MakePulls(beforeNewAgent(t, test.pods...)).Create); len(got) != test.want {
+				t.Errorf("pods to create are %v, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPullPodsThatExist(t *testing.T) {
+	ended := func(phase corev1.PodPhase) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Status.Phase = phase } }
+	since := func(age time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(testkit.Now.Add(-age)) }
+	}
+	reached := func(in *inputs.Inputs) { in.Images.Agent = "agent:1" }
+	underWay := func(in *inputs.Inputs) {
+		in.Images.Agent = "agent:1"
+		in.StatefulSet.Complete = false
+		for i := range in.PullPods {
+			in.PullPods[i].Annotations = map[string]string{inputs.PullAnnotation: `{"agent":"agent:1"}`}
+		}
+	}
+	for name, test := range map[string]struct {
+		pod             []func(*corev1.Pod)
+		change          func(*inputs.Inputs)
+		create, deleted int
+		pull            string
+	}{
+		"pulling":                     {pod: []func(*corev1.Pod){since(time.Second)}, pull: "Images are being pulled on node a"},
+		"done":                        {pod: []func(*corev1.Pod){ended(corev1.PodSucceeded)}},
+		"for a long time":             {pod: []func(*corev1.Pod){since(2 * time.Minute)}, pull: "has been pulling images for more than 2 minutes"},
+		"failed":                      {pod: []func(*corev1.Pod){since(time.Second), ended(corev1.PodFailed)}, pull: "failed (OutOfpods): no room"},
+		"failed a while ago":          {pod: []func(*corev1.Pod){since(time.Minute), ended(corev1.PodFailed)}, pull: "failed (OutOfpods): no room", deleted: 1},
+		"the image is wanted no more": {pod: []func(*corev1.Pod){ended(corev1.PodSucceeded)}, change: reached, deleted: 1},
+		"pods still get the image":    {pod: []func(*corev1.Pod){ended(corev1.PodSucceeded)}, change: underWay},
+		"the program does not run": {pod: []func(*corev1.Pod){since(time.Second), ended(corev1.PodFailed), func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "agent", State: corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{ExitCode: 127},
+			}}}
+		}}, pull: `the program in the image "agent:2" does not run: --version ends with exit code 127`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := beforeNewAgent(t, runningPod(0, "a"))
+			pull := *desired.MakePulls(in).Create[0]
+			pull.Status.Reason, pull.Status.Message = "OutOfpods", "no room"
+			for _, change := range test.pod {
+				change(&pull)
+			}
+			in.PullPods = []corev1.Pod{pull}
+			if test.change != nil {
+				test.change(&in)
+			}
+			pulls := desired.MakePulls(in)
+			if len(pulls.Create) != test.create || len(pulls.Delete) != test.deleted {
+				t.Errorf("%d pods are created and %d deleted, want %d and %d", len(pulls.Create), len(pulls.Delete), test.create, test.deleted)
+			}
+			plan, err := desired.MakePlan(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (plan.Pull != nil) != (test.pull != "") || plan.Pull != nil && !strings.Contains(plan.Pull.Message, test.pull) {
+				t.Errorf("it waits for %+v, want %q", plan.Pull, test.pull)
+			}
+			if (plan.Recheck != 0) != (plan.Pull != nil) {
+				t.Errorf("the next look is in %s", plan.Recheck)
+			}
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/pods"
+	"github.com/example/memcached-operator/operator/memcached/desired"
+)
+
+// Pull creates and deletes the pods that pull images. It returns why pods cannot be created, by their names, if a quota or an
+// admission policy refuses them.
+func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]string, error) {
+	for _, pod := range pulls.Delete {
+		//nolint:forbidigo // Pull pods are in no plan: they are never repaired.
+		err := e.Client.Delete(ctx, pod.DeepCopy(), client.Preconditions{UID: &pod.UID})
+		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			return nil, fmt.Errorf("delete pod %s/%s, which has pulled images: %w", pod.Namespace, pod.Name, err)
+		}
+	}
+	if len(pulls.Create) == 0 {
+		return nil, nil
+	}
+	set, err := e.admitted(ctx, pulls.StatefulSet)
+	if err != nil {
+		return nil, err
+	}
+	refused := map[string]string{}
+	for _, pod := range pulls.Create {
+		for i := range pod.Spec.Containers {
+			if admitted := pods.Container(set.Spec.Template.Spec.Containers, pod.Spec.Containers[i].Name); admitted != nil {
+				pod.Spec.Containers[i].Image = admitted.Image
+			}
+		}
+		//nolint:forbidigo // As above.
+		err := e.Client.Create(ctx, pod)
+		switch {
+		case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsInternalError(err):
+			refused[pod.Name] = fmt.Sprintf("the pod that pulls images cannot be created: %s", err)
+		case err != nil && !apierrors.IsAlreadyExists(err):
+			return refused, fmt.Errorf("create pod %s/%s, which pulls images: %w", pod.Namespace, pod.Name, err)
+		}
+	}
+	return refused, nil
+}
+
+// admitted returns a StatefulSet as the API server would store it. A StatefulSet that it refuses has no containers: the write
+// reports why.
+func (e *Executor) admitted(ctx context.Context, configuration owned.Configuration) (*appsv1.StatefulSet, error) {
+	raw, err := json.Marshal(configuration)
+	if err != nil {
+		return nil, fmt.Errorf("encode the StatefulSet: %w", err)
+	}
+	object, set := &unstructured.Unstructured{}, &appsv1.StatefulSet{}
+	if err := json.Unmarshal(raw, &object.Object); err != nil {
+		return nil, fmt.Errorf("encode the StatefulSet: %w", err)
+	}
+	//nolint:forbidigo // A dry run writes nothing.
+	err = e.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.DryRunAll, client.FieldOwner(owned.Manager), client.ForceOwnership)
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return set, nil
+	case err != nil:
+		return nil, fmt.Errorf("ask for the images of StatefulSet %s/%s: %w", object.GetNamespace(), object.GetName(), err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, set); err != nil {
+		return nil, fmt.Errorf("decode the StatefulSet that the API server returned: %w", err)
+	}
+	return set, nil
+}
