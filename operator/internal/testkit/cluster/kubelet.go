@@ -25,7 +25,7 @@ const nodeName = "node"
 var held sync.Map
 
 // HoldContainers keeps the containers that start in a namespace from now on in the state Waiting, for the given reason.
-// Without a reason they run.
+// Without a reason they run. Pods that pull images run as well, unless the reason is that they cannot.
 func HoldContainers(namespace, reason string) { held.Store(namespace, reason) }
 
 // startKubelet starts what stands in for the scheduler and the kubelet: it binds every pod to the one node, reports its
@@ -76,7 +76,7 @@ func startContainers(pod *corev1.Pod) bool {
 		status.Resources = container.Resources.DeepCopy()
 		if status.Image != container.Image {
 			status.Image, status.ImageID = container.Image, container.Image
-			startContainer(status, pod.Namespace)
+			startContainer(status, pod)
 		}
 		if status.Ready && pod.Spec.RestartPolicy == corev1.RestartPolicyNever {
 			status.Ready, status.State = false, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
@@ -106,9 +106,9 @@ func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 }
 
 // startContainer makes the status that of a container which has just been started, or that of one which has to wait.
-func startContainer(status *corev1.ContainerStatus, namespace string) {
-	reason, _ := held.Load(namespace)
-	waits := reason != nil && reason != ""
+func startContainer(status *corev1.ContainerStatus, pod *corev1.Pod) {
+	reason, _ := held.Load(pod.Namespace)
+	waits := reason != nil && reason != "" && (reason != "ContainerCreating" || pod.Spec.RestartPolicy != corev1.RestartPolicyNever)
 	status.ContainerID = "containerd://" + rand.String(12)
 	status.RestartCount++
 	status.Ready, status.Started = !waits, ptr.To(!waits)
