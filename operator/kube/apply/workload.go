@@ -91,6 +91,9 @@ func (a *Applier) prepareWorkload(
 	}
 	held, err := a.additions(wanted, found, answer, change)
 	if err != nil || held == nil || recorded.Automatic || recorded.Release == held.ID {
+		annotations := wanted.GetAnnotations()
+		annotations[owned.RecordAnnotation] = recorded.Record
+		wanted.SetAnnotations(annotations)
 		return found, change, err
 	}
 	result.Held = append(result.Held, *held)

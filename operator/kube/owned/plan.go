@@ -65,6 +65,10 @@ type Recorded struct {
 	// Changed is true if the plan gives the workload another pod template than the operator last decided on.
 	Changed bool
 
+	// Record is the record that a workload names from now on if it is written. That a workload of an earlier release names none is no
+	// reason to write it, but a write changes how that release would recognise it.
+	Record string
+
 	// SpecApplied is true if the spec of the owner has been applied before: then only somebody else can have changed the size.
 	SpecApplied bool
 

@@ -114,3 +114,30 @@ func TestGoingBackAndForthReplacesNoPod(t *testing.T) {
 		t.Errorf("pods were replaced:\n%s", difference)
 	}
 }
+
+// A write changes how a workload of an earlier release is recognised, so that it is taken over only once if it names its record then.
+func TestARepairedWorkloadOfAnEarlierReleaseNamesItsRecord(t *testing.T) {
+	s := releasedStatefulSet(t)
+	before := s.MustPods()
+	s.Edit(testenv.Named[appsv1.StatefulSet](s.Env, "cache"), `{"metadata":{"labels":{"app.kubernetes.io/part-of":"another"}}}`)
+	s.StartOperator()
+	var repaired *appsv1.StatefulSet
+	s.Await("the label", func(ctx context.Context) error {
+		var err error
+		if repaired, err = testenv.Get[appsv1.StatefulSet](ctx, s.Env, "cache"); err == nil && repaired.Labels["app.kubernetes.io/part-of"] != "cache" {
+			err = fmt.Errorf("the labels are %v", repaired.Labels)
+		}
+		return err
+	})
+	s.awaitReady("cache", 2)
+	record := testenv.MustGet[appsv1.ControllerRevision](s.Env, repaired.Annotations[owned.RecordAnnotation])
+	if record.Annotations[inputs.RecordRevisionAnnotation] != repaired.Status.UpdateRevision {
+		t.Errorf("the StatefulSet names %s, which is of the revision %q", record.Name, record.Annotations[inputs.RecordRevisionAnnotation])
+	}
+	if named := repaired.Spec.Template.Annotations[owned.RecordAnnotation]; named != "" {
+		t.Errorf("the template names %s", named)
+	}
+	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+		t.Errorf("pods were replaced:\n%s", difference)
+	}
+}

@@ -85,7 +85,7 @@ func (p *Plan) addWorkload(in inputs.Inputs, wanted workload, decision pending.D
 	p.Records = records.all
 	p.Present = append(p.Present, wanted.make(in, records.newest))
 	p.Recorded = append(p.Recorded, owned.Recorded{
-		Object: reference, SpecApplied: in.Memcached.Status.ObservedGeneration == in.Memcached.Generation,
+		Object: reference, Record: records.newest.Name, SpecApplied: in.Memcached.Status.ObservedGeneration == in.Memcached.Generation,
 		Changed: wanted.given != nil && (wanted.given.Record == nil && !records.newest.TakenOver ||
 			wanted.given.Record != nil && wanted.given.Record.Name != records.newest.Name),
 		Release:   ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Release,
