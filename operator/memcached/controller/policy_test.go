@@ -20,11 +20,13 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
 const (
 	oldAgent, newAgent = "quay.io/example/memcached-operator:v1", "quay.io/example/memcached-operator:v2"
 	preset             = `[JSONPatch{op: "add", path: "/spec/template/spec/priorityClassName", value: "gold"}]`
+	withoutTeam        = `[JSONPatch{op: "remove", path: "/spec/template/metadata/annotations/team"}]`
 	anyObject          = "true"
 	mirrorAgents       = `[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror.example.com/" + object.spec.template.spec.containers[0].image}]`
 	notMirrored        = `!object.spec.template.spec.containers[0].image.startsWith("mirror.example.com/")`
@@ -221,26 +223,42 @@ func TestADeploymentBesideAPolicyKeepsItsPods(t *testing.T) {
 
 // A write that is not about the template waits if a policy would replace the pods along with it, and the user may approve it.
 func TestAWriteThatWouldReplacePodsWaits(t *testing.T) {
-	s := newSuite(t)
-	s.create("cache", 2)
-	s.awaitReady("cache", 2)
-	before := s.MustPods()
-	s.Operator.Stop()
-	s.Edit(s.deployment("cache"), `{"metadata":{"labels":{"app.kubernetes.io/part-of":"another"}}}`)
-	s.MutateTemplates("preset", anyObject, preset)
-	s.StartOperator()
-	waits := s.pending(true).Status.Pending
-	if len(waits.Changes) != 1 || waits.Changes[0].Field != "template.spec.priorityClassName" {
-		t.Errorf("pending is %+v", waits)
-	}
-	s.awaitReady("cache", 2)
-	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
-		t.Errorf("pods were replaced:\n%s", difference)
-	}
-	s.Edit(s.memcached("cache"), `{"spec":{"updates":{"release":"`+waits.ID+`"}}}`)
-	s.pending(false)
-	if found := testenv.MustGet[appsv1.Deployment](s.Env, "cache"); found.Labels["app.kubernetes.io/part-of"] != "cache" {
-		t.Errorf("the labels are %v", found.Labels)
+	for name, test := range map[string]struct{ mutation, field string }{
+		"a policy adds a field":    {preset, "template.spec.priorityClassName"},
+		"a policy removes a field": {withoutTeam, "template.metadata.annotations.team"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSuite(t)
+			s.create("cache", 2)
+			s.awaitReady("cache", 2)
+			s.Edit(s.deployment("cache"), `{"spec":{"template":{"metadata":{"annotations":{"team":"shop"}}}}}`)
+			s.Await("the pods with the annotation that somebody has added", func(ctx context.Context) error {
+				found, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "cache")
+				if err == nil && !workload.OfDeployment(found).Complete() {
+					err = fmt.Errorf("the status is %+v", found.Status)
+				}
+				return err
+			})
+			s.awaitReady("cache", 2)
+			before := s.MustPods()
+			s.Operator.Stop()
+			s.Edit(s.deployment("cache"), `{"metadata":{"labels":{"app.kubernetes.io/part-of":"another"}}}`)
+			s.MutateTemplates("policy", anyObject, test.mutation)
+			s.StartOperator()
+			waits := s.pending(true).Status.Pending
+			if len(waits.Changes) != 1 || waits.Changes[0].Field != test.field {
+				t.Errorf("pending is %+v", waits)
+			}
+			s.awaitReady("cache", 2)
+			if difference := cmp.Diff(before, s.MustPods()); difference != "" {
+				t.Errorf("pods were replaced:\n%s", difference)
+			}
+			s.Edit(s.memcached("cache"), `{"spec":{"updates":{"release":"`+waits.ID+`"}}}`)
+			s.pending(false)
+			if found := testenv.MustGet[appsv1.Deployment](s.Env, "cache"); found.Labels["app.kubernetes.io/part-of"] != "cache" {
+				t.Errorf("the labels are %v", found.Labels)
+			}
+		})
 	}
 }
 

@@ -296,3 +296,16 @@ func TestARefusalIsReported(t *testing.T) {
 		}
 	}
 }
+
+// A policy or webhook may put back what a step changes. Nobody repeats the step for ever.
+func TestAStepThatIsUndoneIsReported(t *testing.T) {
+	f := newFixture(t)
+	input, pod := f.input(), f.pod(1)
+	step := rollout.Step{Kind: rollout.Patch, Pod: pod, Patch: []byte(`{"spec":{"containers":[{"name":"agent","image":"agent:1"}]}}`)}
+	done, err := f.executor.Do(t.Context(), input, step)
+	f.must(err)
+	f.expect(done, rollout.Wait, "cache-1 is not changed, because an admission policy or webhook undoes the change")
+	if !done.Stuck || done.After <= 0 {
+		t.Errorf("the step is %+v", done)
+	}
+}

@@ -5,10 +5,13 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -77,5 +80,40 @@ func TestAWorkloadWasGivenTheRecordThatItNames(t *testing.T) {
 				t.Errorf("the workload was given %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// `kubectl delete --cascade=orphan` of a StatefulSet leaves its pods and revisions without an owner. What the pods were given in the middle
+// of an update is still recorded.
+func TestRecordsOfAnOrphanedStatefulSetAreInUse(t *testing.T) {
+	owner := testkit.MakeMemcached("cache").Namespace("default").UID("owner").Size(1).Obj()
+	owner.Spec.Workload = v1alpha1.WorkloadStatefulSet
+	labels := owned.Identity{Name: inputs.ApplicationName, Instance: "cache"}.Selector()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache-0", Labels: labels}}
+	objects := []client.Object{pod}
+	for number := range int64(3) {
+		name := fmt.Sprintf("record-%d", number)
+		objects = append(objects, &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: name, Annotations: map[string]string{inputs.RecordSpecAnnotation: `{"size":0}`},
+				Labels: map[string]string{owned.LabelManagedBy: owned.Manager, inputs.CacheLabel: "cache"},
+			},
+			Revision: number, Data: runtime.RawExtension{Raw: []byte(`{"workload":"StatefulSet","template":{"metadata":{"name":"` + name + `"}}}`)},
+		})
+	}
+	for _, name := range []string{"record-1", "record-2"} {
+		data := `{"spec":{"template":{"metadata":{"annotations":{"` + owned.RecordAnnotation + `":"` + name + `"}}}}}`
+		objects = append(objects, &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache-" + name, Labels: labels}, Data: runtime.RawExtension{Raw: []byte(data)},
+		})
+	}
+	reader := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
+	none := func() (inputs.Features, error) { return inputs.Features{}, nil }
+	in, err := (&inputs.Reader{Cached: reader, Live: reader, Features: none}).Read(t.Context(), owner, metav1.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.StatefulSet == nil || !in.StatefulSet.InUse.Equal(sets.New("record-1", "record-2")) {
+		t.Errorf("the StatefulSet was given %+v", in.StatefulSet)
 	}
 }

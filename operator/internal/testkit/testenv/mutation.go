@@ -3,6 +3,7 @@ package testenv
 import (
 	"context"
 	"errors"
+	"maps"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,9 +26,12 @@ func (e *Env) MutateTemplates(name, condition, mutation string) {
 		probe := Named[appsv1.Deployment](e, "probe")
 		probe.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "probe"}}
 		probe.Spec.Template.Labels = probe.Spec.Selector.MatchLabels
+		probe.Spec.Template.Annotations = map[string]string{"team": "probe"}
 		probe.Spec.Template.Spec.Containers = []corev1.Container{{Name: "probe", Image: "probe"}}
-		err := cluster.Client.Create(ctx, probe, client.DryRunAll)
-		return probe.Spec.Template.Spec.PriorityClassName != "" || probe.Spec.Template.Spec.Containers[0].Image != "probe", err
+		written := probe.DeepCopy()
+		err := cluster.Client.Create(ctx, written, client.DryRunAll)
+		before, after := probe.Spec.Template, written.Spec.Template
+		return after.Spec.PriorityClassName != "" || after.Spec.Containers[0].Image != "probe" || !maps.Equal(before.Annotations, after.Annotations), err
 	})
 }
 
