@@ -76,10 +76,13 @@ func (c *filledCache) fill(ctx context.Context, t *testing.T, use func(*corev1.P
 	filling.Wait()
 }
 
-// useCaches starts a load on every pod of the caches.
-func useCaches(t *testing.T, caches []*filledCache) *clients.Load {
+// useCaches starts a load on every pod of the caches, and on Services.
+func useCaches(t *testing.T, caches []*filledCache, services ...*clients.Memcached) *clients.Load {
 	t.Helper()
 	var servers []clients.Server
+	for _, service := range services {
+		servers = append(servers, service)
+	}
 	for _, cache := range caches {
 		for _, node := range cache.nodes {
 			servers = append(servers, node.memcached)

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/example/memcached-operator/hack/project"
+	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -39,7 +40,17 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	plain := fillNewCache(ctx, t, "plain", cachev1alpha1.MemcachedSpec{Size: 2, Monitoring: &cachev1alpha1.MemcachedMonitoring{}})
 	stateful.editPods(ctx, t, `{"spec":{"containers":[{"name":"memcached","resources":{"limits":{"cpu":"900m"}}}]}}`)
 	all := []*filledCache{warm, stateful, plain}
-	traffic := useCaches(t, all)
+	var services []*clients.Memcached
+	for name, size := range map[string]int32{"served-one": 1, "served-three": 3} {
+		cache := fillNewCache(ctx, t, name, cachev1alpha1.MemcachedSpec{
+			Size: size, Workload: cachev1alpha1.WorkloadStatefulSet, Service: &cachev1alpha1.MemcachedService{},
+		})
+		all = append(all, cache)
+		if suite.local { // The address is one inside the cluster.
+			services = append(services, serviceOf(ctx, t, cache))
+		}
+	}
+	traffic := useCaches(t, all, services...)
 
 	must(t, suite.cluster.SetSource(ctx, otherSource))
 	for _, cache := range all {
@@ -52,9 +63,11 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	waitVersion(ctx, t, warm.key, 3, otherMemcached)
 	done := time.Since(start)
 	waitPending(ctx, t, warm.key)
-	waitPending(ctx, t, stateful.key, "image Cold")
 	waitPending(ctx, t, plain.key, "agentImage Cold", "image Cold")
-	stateful.waitRestarts(ctx, t, map[string]int32{"agent": 1})
+	for _, cache := range slices.Concat([]*filledCache{stateful}, all[3:]) {
+		cache.waitRestarts(ctx, t, map[string]int32{"agent": 1})
+		waitPending(ctx, t, cache.key, "image Cold")
+	}
 	must(t, traffic.Stop())
 	for _, cache := range all {
 		cache.sum(t)
@@ -73,6 +86,20 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 		stateful.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 1})
 		stateful.neverFailed(t)
 	})
+	t.Run("clients of a Service do not notice that agents restart", func(t *testing.T) {
+		for _, cache := range all[3:] {
+			cache.keptItems(t)
+			cache.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 1})
+			cache.neverFailed(t)
+		}
+		for _, service := range services {
+			outcome := service.Outcome()
+			t.Logf("%s: %d requests, %d failed", service.Name(), outcome.Requests, len(outcome.Failed))
+			if len(outcome.Failed) > 0 || outcome.Requests == 0 {
+				t.Errorf("%s: the first failure is: %v", service.Name(), outcome.Failure)
+			}
+		}
+	})
 	t.Run("a Deployment stays as it is", func(t *testing.T) {
 		plain.keptItems(t)
 		plain.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 0})
@@ -81,6 +108,14 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	t.Run("the Deployment is replaced when the change is approved", func(t *testing.T) {
 		releaseByCommand(ctx, t, plain.key, 2, otherMemcached, "agentImage Cold", "image Cold")
 	})
+}
+
+// serviceOf returns a client of the Service that has one address for all pods of a cache.
+func serviceOf(ctx context.Context, t *testing.T, cache *filledCache) *clients.Memcached {
+	t.Helper()
+	service := &corev1.Service{}
+	must(t, suite.cluster.Client.Get(ctx, cache.key, service))
+	return clients.NewService("Service "+cache.key.Name, service.Spec.ClusterIP, clients.Access{})
 }
 
 // editPods changes resources of running pods as an admission webhook or a person may. The operator must not replace the pods

@@ -57,6 +57,7 @@ type Memcached struct {
 	access     Access
 	kept       *memcache.Client
 	rounds     int
+	many       bool
 
 	mutex   sync.Mutex
 	outcome Outcome
@@ -92,6 +93,14 @@ func NewMemcached(name, host string, access Access) *Memcached {
 	return &Memcached{name: name, host: host, access: access, kept: access.Spread(host)}
 }
 
+// NewService returns a server for an address behind which there are several memcacheds. Any of them may answer, so a round is one
+// request for the version, on a new connection.
+func NewService(name, host string, access Access) *Memcached {
+	service := NewMemcached(name, host, access)
+	service.many = true
+	return service
+}
+
 // Name implements Server.
 func (m *Memcached) Name() string { return m.name }
 
@@ -100,6 +109,12 @@ func (m *Memcached) Close() error { return m.kept.Close() }
 
 // Ask implements Server.
 func (m *Memcached) Ask(_ context.Context, done func(error)) {
+	if m.many {
+		fresh := m.access.Spread(m.host)
+		err := fresh.Ping()
+		done(m.count(errors.Join(err, fresh.Close())))
+		return
+	}
 	m.rounds++
 	want := strconv.Itoa(m.rounds)
 	err := m.kept.Set(&memcache.Item{Key: "load", Value: []byte(want)})
