@@ -25,8 +25,8 @@ import (
 func cameBack(t *testing.T) {
 	p := produce(t, "deleted", 2, "workload: StatefulSet")
 	servers := p.servers(clients.Access{})
-	const items, size = 1000, 100
-	p.storeAll(servers, items, size)
+	const items = 1000
+	p.storeAll(servers, items, smallItem)
 	other := p.use(servers[:1])
 	before, hosts := p.pods(), p.hosts()
 
@@ -44,8 +44,8 @@ func cameBack(t *testing.T) {
 		}
 		return err
 	}))
-	must(t, servers[1].Store(items, size))
-	p.complete(servers, items, size)
+	must(t, servers[1].Store(items, smallItem))
+	p.complete(servers, items)
 	delete(before, p.podName(1))
 	p.same(before)
 	p.unnoticed("the other pod", other...)
@@ -73,8 +73,8 @@ func evicted(t *testing.T) {
 	single := produce(t, "single", 1, "workload: StatefulSet\ndisruption: {}")
 	p := produce(t, "evicted", 2, "workload: StatefulSet\ndisruption: {}")
 	servers := p.servers(clients.Access{})
-	const items, size = 1000, 100
-	p.storeAll(servers, items, size)
+	const items = 1000
+	p.storeAll(servers, items, smallItem)
 	p.use(servers)
 	before := p.pods()
 
@@ -93,7 +93,7 @@ func evicted(t *testing.T) {
 	p.ready(time.Minute)
 	single.ready(time.Minute)
 	number := int(second.Name[len(second.Name)-1] - '0')
-	if missing := p.missing(servers[number], items, size); missing > 0 {
+	if missing := p.missing(servers[number], items, smallItem); missing > 0 {
 		t.Errorf("%s lost %d of %d items although it was not evicted", second.Name, missing, items)
 	}
 	if failed := servers[number].Outcome().Failed; len(failed) > 0 {

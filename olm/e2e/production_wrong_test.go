@@ -3,19 +3,19 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/walk"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// What each server holds while the input is wrong.
-const (
-	wrongItems    = 2000
-	wrongItemSize = 100
-)
+// wrongItems is how many items each server holds while the input is wrong.
+const wrongItems = 2000
 
 // refusals are wrong inputs for a running cache, each with a patch that corrects the field. A condition must say what is
 // wrong and how to correct it.
@@ -60,7 +60,7 @@ func refusedInput(t *testing.T) {
 	writeSecret(t, "wrong-nine", userLines("a:1", "b:2", "c:3", "d:4", "e:5", "f:6", "g:7", "h:8", "app:first"))
 	p := produce(t, "wrong", 2, "workload: StatefulSet\ntls:\n  secretName: wrong-tls\nauth:\n  secretName: wrong-users")
 	servers := p.servers(clients.Access{TLS: clientTLS(t, certificate), User: "app", Password: "first"})
-	p.storeAll(servers, wrongItems, wrongItemSize)
+	p.storeAll(servers, wrongItems, smallItem)
 	loads := p.use(servers)
 	before := p.pods()
 
@@ -68,29 +68,54 @@ func refusedInput(t *testing.T) {
 		p.patch(refusal.wrong)
 		message := p.says(30*time.Second, cachev1alpha1.ConditionDegraded, refusal.reason, refusal.says...)
 		t.Logf("%s: %s: %s", refusal.what, refusal.reason, message)
-		p.complete(servers, wrongItems, wrongItemSize)
+		p.complete(servers, wrongItems)
 		p.patch(refusal.right)
 		p.ready(30 * time.Second)
 		p.same(before)
 		p.unnoticed(refusal.what, loads...)
 	}
+	p.waitsForImage(servers, loads...)
 	for _, l := range loads[1:] {
 		must(t, l.Stop()) // The update stops at this pod.
 	}
 	p.stopsAtOne(servers, loads[0])
 }
 
-// stopsAtOne sets an image that cannot be pulled. The update stops at its first pod, until the image is corrected.
-func (p *production) stopsAtOne(servers []*clients.Memcached, served *clients.Load) {
+// waitsForImage sets an image that cannot be pulled. No pod is stopped for it, and another change is made meanwhile.
+func (p *production) waitsForImage(servers []*clients.Memcached, loads ...*clients.Load) {
 	p.t.Helper()
 	before := p.pods()
 	p.patch(`{"image":"docker.io/library/memcached:no-such-tag"}`)
-	message := p.says(2*time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonUpdateStuck, p.podName(1), "no-such-tag", "cannot be pulled")
+	message := p.says(2*time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonUpdateStuck, "On node", "no-such-tag", "cannot be pulled")
 	p.t.Logf("an image that cannot be pulled: %s", message)
+	p.says(time.Minute, cachev1alpha1.ConditionUpdatePending, cachev1alpha1.ReasonWaitingForRelease, "no-such-tag", "cannot be pulled", "to go on without it: kubectl patch")
+	p.patch(`{"podLabels":{"changed":"meanwhile"}}`)
+	must(p.t, walk.Within(p.t.Context(), time.Minute, "the label on every pod", func(context.Context) error {
+		for _, pod := range cachePods(p.t.Context(), p.t, p.key) {
+			if pod.Labels["changed"] != "meanwhile" {
+				return fmt.Errorf("%s has the labels %v", pod.Name, pod.Labels)
+			}
+		}
+		return nil
+	}))
+	p.complete(servers, wrongItems)
+	p.same(before)
+	p.unnoticed("an image that cannot be pulled", loads...)
+}
+
+// stopsAtOne approves an image that cannot be pulled. The update stops at its first pod, until the image is corrected.
+func (p *production) stopsAtOne(servers []*clients.Memcached, served *clients.Load) {
+	p.t.Helper()
+	before := p.pods()
+	var cache cachev1alpha1.Memcached
+	must(p.t, suite.cluster.Client.Get(p.t.Context(), p.key, &cache))
+	p.patch(`{"updates":{"release":"` + cache.Status.Pending.ID + `"}}`)
+	message := p.says(2*time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonUpdateStuck, p.podName(1), "no-such-tag", "cannot be pulled")
+	p.t.Logf("an image that cannot be pulled, approved: %s", message)
 	p.patch(`{"image":null}`)
 	p.replaced(before[p.podName(1)])
 	p.ready(time.Minute)
-	if missing := p.missing(servers[0], wrongItems, wrongItemSize); missing > 0 {
+	if missing := p.missing(servers[0], wrongItems, smallItem); missing > 0 {
 		p.t.Errorf("%s lost %d of %d items to an update that did not reach it", servers[0].Name(), missing, wrongItems)
 	}
 	delete(before, p.podName(1))
@@ -104,7 +129,7 @@ func spoiltSecret(t *testing.T) {
 	writeSecret(t, "spoilt-users", userLines("app:first"))
 	p := produce(t, "spoilt", 1, "workload: StatefulSet\nauth:\n  secretName: spoilt-users")
 	servers := p.servers(clients.Access{User: "app", Password: "first"})
-	p.storeAll(servers, wrongItems, wrongItemSize)
+	p.storeAll(servers, wrongItems, smallItem)
 	loads := p.use(servers)
 	before := p.pods()
 
@@ -114,7 +139,7 @@ func spoiltSecret(t *testing.T) {
 	t.Logf("nine users in the Secret of a cache, after %s: %s", time.Since(start).Round(time.Second), message)
 	writeSecret(t, "spoilt-users", userLines("app:first"))
 	p.ready(time.Minute)
-	p.complete(servers, wrongItems, wrongItemSize)
+	p.complete(servers, wrongItems)
 	p.same(before)
 	p.unnoticed("nine users in the Secret of a cache", loads...)
 }
