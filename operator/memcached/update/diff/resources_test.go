@@ -38,6 +38,12 @@ func TestMemoryAndResources(t *testing.T) {
 		"-m with warm restart": {"arguments.cacheMemory", func(g, w *diff.State, _ *inputs.Features) {
 			w.Arguments.CacheMemory, g.Arguments.MemoryFile, w.Arguments.MemoryFile = 32, "/m", "/m"
 		}, cold, "With warm restart, memcached can neither change the memory for items while it runs nor keep the items when it starts with another size."},
+		"-m when warm restart is turned on": {"arguments.cacheMemory", func(_, w *diff.State, _ *inputs.Features) {
+			w.Arguments.CacheMemory, w.Arguments.MemoryFile = 32, "/m"
+		}, cold, ""},
+		"-m when warm restart is turned off": {"arguments.cacheMemory", func(g, w *diff.State, _ *inputs.Features) {
+			w.Arguments.CacheMemory, g.Arguments.MemoryFile = 32, "/m"
+		}, cold, ""},
 		"a limit is added": {"resources.limits.cpu", func(g, _ *diff.State, _ *inputs.Features) {
 			g.Resources.CPULimit = 0
 		}, cold, "A request or limit cannot be added to a running pod or removed from it, only changed: each pod is replaced and starts empty."},

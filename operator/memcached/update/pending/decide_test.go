@@ -290,3 +290,48 @@ func TestAnImageThatIsNoLongerKnownIsUpgradedWarm(t *testing.T) {
 		t.Errorf("the images are %s, pending is %+v, the error %v", images(decision.Given.Template), decision.Pending, err)
 	}
 }
+
+// Where even the image is not all that loses items, a change of the user's is made to what the pods have.
+func TestAChangeOfTheUsersBesideAnotherThatIsPending(t *testing.T) {
+	given := givenBy(t, first, statefulSet())
+	spec := statefulSet()
+	spec.PodLabels = map[string]string{"team": "shop"}
+	decision, err := pending.Decide(pending.Input{
+		Given: &given, Spec: spec, Version: version, Features: inputs.Features{Resize: true},
+		Render: func(spec v1alpha1.MemcachedSpec) (*pending.Template, error) {
+			template, err := first.render(spec)
+			template.Spec.Containers[0].Args = append(template.Spec.Containers[0].Args, "-R", "50")
+			return template, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := decision.Given.Template; got.Labels["team"] != "shop" || slices.Contains(got.Spec.Containers[0].Args, "-R") {
+		t.Errorf("the pods get the labels %v and the arguments %v", got.Labels, got.Spec.Containers[0].Args)
+	}
+	if got := pendingFields(decision); !strings.Contains(got, "Cold") || strings.Contains(got, "labels") {
+		t.Errorf("pending are %q", got)
+	}
+}
+
+func TestWritesThatWait(t *testing.T) {
+	held := []owned.Held{{ID: "held", Fields: []string{"spec.template.spec.priorityClassName"}}}
+	decided := &v1alpha1.MemcachedPending{ID: "decided"}
+	for _, test := range []struct {
+		pending *v1alpha1.MemcachedPending
+		held    []owned.Held
+		want    string
+	}{{nil, nil, ""}, {decided, nil, "decided"}, {decided, held, "decided"}, {nil, held, "held template.spec.priorityClassName"}} {
+		got := ""
+		if waits := pending.WithHeld(test.pending, test.held); waits != nil {
+			got = waits.ID
+			for _, change := range waits.Changes {
+				got += " " + change.Field
+			}
+		}
+		if got != test.want {
+			t.Errorf("of %+v and %+v, %q waits, want %q", test.pending, test.held, got, test.want)
+		}
+	}
+}

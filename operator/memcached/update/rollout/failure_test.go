@@ -272,3 +272,20 @@ func TestTheGateIsForReplacedPodsOnly(t *testing.T) {
 	c.run(60)
 	c.expectDone()
 }
+
+// The cause of a failed start is the image only if the kubelet says so.
+func TestTheCauseOfAFailedStart(t *testing.T) {
+	for reason, want := range map[string]string{
+		"ImagePullBackOff":     `the image "memcached:1.6.18" of container memcached cannot be pulled (ImagePullBackOff)`,
+		"CreateContainerError": `with image "memcached:1.6.18", container memcached cannot be created (CreateContainerError)`,
+		"CrashLoopBackOff":     `with image "memcached:1.6.18", container memcached keeps exiting (CrashLoopBackOff)`,
+		"PodInitializing":      "cache-1 is not ready yet",
+	} {
+		c := newCluster(t, 2, withoutWarmRestart())
+		c.want(withoutWarmRestart().with(newAgent))
+		c.pod(1).Labels["controller-revision-hash"] = c.set.Status.UpdateRevision
+		c.unready(1, time.Second)
+		statusOf(c.pod(1), "memcached").State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
+		expect(t, c.next(), rollout.Wait, 1, want)
+	}
+}

@@ -70,6 +70,19 @@ func TestARolloutRestartRestartsNothing(t *testing.T) {
 	expect(t, c.next(), rollout.Patch, 1, "agentImage (Live)")
 }
 
+// A pod that was created after `kubectl rollout restart` was restarted, whatever else changes.
+func TestARolloutRestartIsReportedOnce(t *testing.T) {
+	c := newCluster(t, 1, withWarmRestart())
+	c.policy = func(template *corev1.PodTemplateSpec) {
+		template.Annotations["kubectl.kubernetes.io/restartedAt"] = "now"
+	}
+	c.want(withWarmRestart().with(func(s *templateOptions) { s.labels = map[string]string{"a": "b"} }))
+	expect(t, c.next(), rollout.Patch, 0, "cache-0 was not restarted")
+	c.run(20)
+	c.want(withWarmRestart().with(func(s *templateOptions) { s.labels = map[string]string{"a": "c"} }))
+	expect(t, c.next(), rollout.Patch, 0, "cache-0 is up to date now: labels (Live)")
+}
+
 func TestLabelsAndAnnotations(t *testing.T) {
 	c := newCluster(t, 3, withWarmRestart().with(func(s *templateOptions) {
 		s.labels, s.annotations = map[string]string{"team": "a", "old": "yes"}, map[string]string{"note": "1", "stale": "yes"}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -196,4 +197,41 @@ func TestWhatPodsGetWhenTheyAreReplaced(t *testing.T) {
 		t.Errorf("made the steps %s", got)
 	}
 	expect(t, c.next(), rollout.None, -1, "")
+}
+
+// An image that a pod has pulled on the node is used as it was pulled there, and no other one.
+func TestTheImageThatWasPulledOnTheNode(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   string
+	}{
+		"on the node":       {func(*corev1.Pod) {}, "mirror/agent:2"},
+		"on another node":   {func(p *corev1.Pod) { p.Spec.NodeName = "other" }, "agent:2"},
+		"not yet":           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, "agent:2"},
+		"of another change": {func(p *corev1.Pod) { p.Annotations[inputs.PullAnnotation] = `{"agent":"agent:3"}` }, "agent:2"},
+		"of another container": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].Name, p.Annotations[inputs.PullAnnotation] = "memcached", `{"memcached":"agent:2"}`
+		}, "agent:2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, 1, withWarmRestart())
+			c.pod(0).Spec.NodeName = "node"
+			c.want(withWarmRestart().with(newAgent))
+			pull := corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{inputs.PullAnnotation: `{"agent":"agent:2"}`}},
+				Spec:       corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "agent", Image: "mirror/agent:2"}}},
+				Status:     corev1.PodStatus{Phase: corev1.PodSucceeded},
+			}
+			test.change(&pull)
+			input := c.input()
+			input.PullPods = []corev1.Pod{pull}
+			step, err := rollout.Next(input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := `"image":"` + test.want + `"`; !strings.Contains(string(step.Patch), want) {
+				t.Errorf("the patch is %s, want %s", step.Patch, want)
+			}
+		})
+	}
 }
