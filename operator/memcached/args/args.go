@@ -25,6 +25,7 @@ const (
 	// DefaultThreads is that of -t.
 	DefaultThreads = 4
 
+	hashPower           = "hashpower="
 	defaultMinItemSpace = 48
 	defaultGrowthFactor = "1.25"
 )
@@ -51,6 +52,8 @@ type Arguments struct {
 	MemoryFile string
 	// TLS is -Z.
 	TLS bool
+	// HashPower is -o hashpower: the table of items begins with 2^HashPower buckets. It is 0 without it.
+	HashPower int32
 	// AuthFile is -Y; empty without it.
 	AuthFile string
 	// SlabOptions are those of -o that lay out the memory, sorted.
@@ -93,6 +96,7 @@ func (a Arguments) Format() []string {
 		{a.TLS, []string{"-Z"}},
 		{len(a.TLSOptions) > 0, []string{"-o", strings.Join(a.TLSOptions, ",")}},
 		{len(a.SlabOptions) > 0, []string{"-o", strings.Join(a.SlabOptions, ",")}},
+		{a.HashPower > 0, []string{"-o", hashPower + number(a.HashPower)}},
 	} {
 		if option.given {
 			words = append(words, option.words...)

@@ -36,6 +36,9 @@ func TestParseArguments(t *testing.T) {
 				a.Other = []string{"-o", "modern"}
 			},
 		},
+		"the size of the hash table, the last one": {[]string{"-o", "hashpower=20", "-o", "modern,hashpower=22"}, func(a *args.Arguments) {
+			a.HashPower, a.Other = 22, []string{"-o", "modern"}
+		}},
 		"options without a field": {
 			[]string{"-v", "-vv", "-R100", "--disable-dumping", "-l", "0.0.0.0", "--from-the-future"},
 			func(a *args.Arguments) {
@@ -66,6 +69,7 @@ func TestParseArgumentsRefuses(t *testing.T) {
 		`memcached's argument -c: "99999999999" is not a whole number, or too large`:                {"-c", "99999999999"},
 		`memcached's argument -I: "1g" is not a size in bytes, nor one with k or m`:                 {"-I", "1g"},
 		`memcached's argument -t: "four" is not a whole number, or too large`:                       {"--threads=four"},
+		`memcached's argument -o: "large" is not a whole number, or too large`:                      {"-o", "hashpower=large"},
 	} {
 		if got, err := args.Parse(arguments); err == nil || err.Error() != want {
 			t.Errorf("%q gives %+v and %v, want %s", arguments, got, err, want)
@@ -94,6 +98,7 @@ func randomArguments() args.Arguments {
 		func() { a.MemoryFile, a.AuthFile = "/cache/memory", "/users/file" },
 		func() { a.TLS, a.TLSOptions = true, []string{"ssl_chain_cert=c", "ssl_key=k"} },
 		func() { a.SlabOptions = []string{"no_slab_reassign", "slab_chunk_max=16"} },
+		func() { a.HashPower = 1 + rand.Int32N(31) },
 		func() { a.Other = []string{"-v", "-R", "100", "-o", "modern"} },
 	} {
 		if rand.IntN(2) == 0 {

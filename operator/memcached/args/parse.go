@@ -36,7 +36,7 @@ var setters = map[string]func(*Arguments, string) error{
 	"-f": func(a *Arguments, v string) error { a.GrowthFactor = v; return nil },
 	"-e": func(a *Arguments, v string) error { a.MemoryFile = v; return nil },
 	"-Y": func(a *Arguments, v string) error { a.AuthFile = v; return nil },
-	"-o": func(a *Arguments, v string) error { a.extended(v); return nil },
+	"-o": (*Arguments).extended,
 }
 
 // set takes over one option; those without a field are kept by their short names.
@@ -60,10 +60,14 @@ func (a *Arguments) set(option Option) error {
 	return nil
 }
 
-// extended sorts the options of -o into those that lay out the memory, those of TLS, and others.
-func (a *Arguments) extended(value string) {
+// extended sorts the options of -o into those that lay out the memory, those of TLS, the size of the table of items, and others.
+func (a *Arguments) extended(value string) (err error) {
 	for option := range strings.SplitSeq(value, ",") {
-		switch {
+		switch power, isPower := strings.CutPrefix(option, hashPower); {
+		case isPower:
+			if a.HashPower, err = small(power); err != nil {
+				return err
+			}
 		case strings.HasPrefix(option, "slab_"), strings.HasPrefix(option, "no_slab_"):
 			a.SlabOptions = append(a.SlabOptions, option)
 		case strings.HasPrefix(option, "ssl_"):
@@ -72,6 +76,7 @@ func (a *Arguments) extended(value string) {
 			a.Other = append(a.Other, "-o", option)
 		}
 	}
+	return nil
 }
 
 func whole(value string) (int64, error) {

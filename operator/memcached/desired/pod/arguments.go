@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/memcached/args"
+	"github.com/example/memcached-operator/operator/memcached/desired/sizing"
 )
 
 // arguments returns the command line of memcached. The user's extra arguments come last, as they are.
@@ -15,6 +18,9 @@ func arguments(s settings) []string {
 	a.MaxItemSize, a.Threads = s.size.MaxItemSize, s.size.Threads
 	if s.Spec.WarmRestart {
 		a.MemoryFile = memoryFile
+		if !savesHashPower(s.version) {
+			a.HashPower = sizing.HashPower(s.size.CacheMemory)
+		}
 	}
 	if s.Spec.Auth != nil {
 		a.AuthFile = usersFile
@@ -23,6 +29,14 @@ func arguments(s settings) []string {
 		a.TLS, a.TLSOptions = true, tlsOptions(s.Spec.TLS.ClientCertificates)
 	}
 	return append(a.Format(), s.Spec.ExtraArgs...)
+}
+
+// savesHashPower reports whether a version of memcached saves the size of its table of items along with the items: 1.6.45 does, 1.6.38
+// does not. Otherwise the table would grow several times right after a warm restart, which can hang memcached
+// (https://github.com/memcached/memcached/issues/742). Of an unknown version, nothing is known.
+func savesHashPower(version string) bool {
+	parsed, err := semver.Parse(version)
+	return err == nil && parsed.GTE(semver.Version{Major: 1, Minor: 6, Patch: 45})
 }
 
 // verifyModes are the values of memcached's ssl_verify_mode. The CA is named only when memcached asks for client certificates:

@@ -38,9 +38,10 @@ func memory(text string) corev1.ResourceList {
 // operator is upgraded and the change is released.
 func TestTemplate(t *testing.T) {
 	for name, spec := range map[string]v1alpha1.MemcachedSpec{
-		"plain": {},
-		"slots": {Workload: v1alpha1.WorkloadStatefulSet},
-		"warm":  {Workload: v1alpha1.WorkloadStatefulSet, WarmRestart: true},
+		"plain":      {},
+		"slots":      {Workload: v1alpha1.WorkloadStatefulSet},
+		"warm":       {Workload: v1alpha1.WorkloadStatefulSet, WarmRestart: true},
+		"warm-older": {Workload: v1alpha1.WorkloadStatefulSet, WarmRestart: true, Version: "1.6.18"},
 		"everything": {
 			Workload: v1alpha1.WorkloadStatefulSet, Version: "1.6.18",
 			Resources:   corev1.ResourceRequirements{Limits: memory("1Gi")},

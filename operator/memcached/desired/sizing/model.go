@@ -1,5 +1,7 @@
 package sizing
 
+import "math/bits"
+
 const (
 	kibPerMiB = 1024
 	mib       = 1 << 20
@@ -72,6 +74,16 @@ func NeedWith(r Request, hashTable int64) Usage {
 	n := usage(withDefaults(r), r.CacheMemory/mib)
 	n.HashTable = max(n.HashTable, hashTable/1024)
 	return n
+}
+
+// HashPower returns the base-2 logarithm of the number of buckets that the hash table has when a cache with this -m (in MiB) is full of
+// the smallest items. Need counts a table of that size.
+func HashPower(cacheMiB int64) int32 {
+	power := int32(bits.Len64(firstBuckets) - 1)
+	for cacheMiB*smallestItems > int64(1)<<power/2*3 {
+		power++
+	}
+	return power
 }
 
 // hashTableKiB returns the largest size of the hash table on the way to that many items.

@@ -39,7 +39,7 @@ func startServer(t *testing.T, run agenttesting.Runner, r sizing.Request, a sizi
 		flags = append(flags, "-Z", "-o", "ssl_chain_cert="+volume.File("tls.crt")+",ssl_key="+volume.File("tls.key"))
 	}
 	if r.WarmRestart {
-		flags = append(flags, "-e", filepath.Join(memoryDirectory(t), "items"))
+		flags = append(flags, "-e", filepath.Join(memoryDirectory(t), "items"), "-o", fmt.Sprintf("hashpower=%d", sizing.HashPower(a.CacheMemory)))
 	}
 	return &server{Server: run.Start(t, flags...), t: t, arguments: a, secure: r.TLS}
 }

@@ -52,6 +52,14 @@ func command(c comparison) (Class, string) {
 	return replaced("The command")(c)
 }
 
+// hashPower is for the size of the table of items when memcached starts. It saves time after a warm restart.
+func hashPower(c comparison) (Class, string) {
+	if c.onDelete() && c.given.Arguments.MemoryFile != "" && c.wanted.Arguments.MemoryFile != "" {
+		return NextReplacement, atNextReplacement
+	}
+	return replaced("The size of the hash table")(c)
+}
+
 // deferrable matches the other paths that running pods can do without: the user can set none of them.
 var deferrable = regexp.MustCompile(`^spec\.containers\[(memcached|agent)\]\.(livenessProbe|readinessProbe|startupProbe|lifecycle|env)\b` +
 	`|^spec\.containers\[agent\]\.resources\b`)

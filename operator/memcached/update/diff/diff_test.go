@@ -27,7 +27,7 @@ func state(workload diff.Workload) diff.State {
 		Workload: workload, Image: "memcached:1.6.38", Version: "1.6.38", Command: []string{"memcached"},
 		Arguments: args.Arguments{
 			CacheMemory: 64, MaxConnections: 1024, MaxItemSize: 1 << 20, Threads: 4, Port: 11211, MinItemSpace: 48, GrowthFactor: "1.25",
-			AuthFile: "/users/file", SlabOptions: []string{"slab_reassign"}, TLSOptions: []string{"ssl_key=k"}, Other: []string{"-v"},
+			HashPower: 20, AuthFile: "/users/file", SlabOptions: []string{"slab_reassign"}, TLSOptions: []string{"ssl_key=k"}, Other: []string{"-v"},
 		},
 		Resources:          diff.Resources{CPURequest: 50, CPULimit: 1000, MemoryRequest: 64 << 20, MemoryLimit: 128 << 20},
 		Scheduling:         diff.Scheduling{NodeSelector: map[string]string{"disk": "fast"}, Affinity: "{}", Tolerations: []string{"{}"}, TopologySpread: []string{"{}"}, PriorityClass: "low"},
@@ -75,6 +75,7 @@ var classes = map[string][4]diff.Class{
 	"Arguments.GrowthFactor":    {cold, cold, cold, cold},
 	"Arguments.NoCAS":           {cold, cold, cold, cold},
 	"Arguments.MemoryFile":      {cold, cold, cold, cold},
+	"Arguments.HashPower":       {cold, cold, cold, diff.NextReplacement},
 	"Arguments.TLS":             {cold, cold, cold, cold},
 	"Arguments.AuthFile":        {cold, cold, cold, cold},
 	"Arguments.SlabOptions":     {cold, cold, cold, cold},

@@ -45,6 +45,7 @@ var fields = []field{
 		class: layout("A slab option")},
 	{name: "arguments.memoryFile", text: func(s State) string { return s.Arguments.MemoryFile },
 		class: cold("Warm restart keeps the items in a file, and memcached does not find them without it or in another file: each pod is replaced and starts empty.")},
+	{name: "arguments.hashPower", text: hashPowerText, class: hashPower},
 	{name: "arguments.tls", text: func(s State) string { return strconv.FormatBool(s.Arguments.TLS) },
 		class: replaced("Whether clients use TLS")},
 	{name: "arguments.tlsOptions", text: func(s State) string { return list(s.Arguments.TLSOptions) },
@@ -102,6 +103,14 @@ func rest(c comparison) []Change {
 		changes = append(changes, Change{Field: "template." + path, Class: class, Reason: reason, From: from, To: to})
 	}
 	return changes
+}
+
+// hashPowerText is empty for a table that begins with memcached's own size.
+func hashPowerText(s State) string {
+	if s.Arguments.HashPower == 0 {
+		return ""
+	}
+	return number(s.Arguments.HashPower)
 }
 
 func number[T int32 | int64](n T) string { return strconv.FormatInt(int64(n), 10) }
