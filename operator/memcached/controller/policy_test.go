@@ -119,6 +119,29 @@ func TestAnUpgradeBesideAPolicyForTemplatesReplacesNoPod(t *testing.T) {
 	}
 }
 
+// A policy that rewrites the image of memcached whenever a pod is written would restart memcached along with any change of the pod.
+func TestAPolicyForRunningPodsRestartsNothing(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 2, inStatefulSet)
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	remove := s.MutateUpdatedPods("mirror", "cache-1", `object.metadata.name.startsWith("cache-") && object.spec.containers[0].name == "memcached"`,
+		`[JSONPatch{op: "replace", path: "/spec/containers/0/image", value: "mirror.example.com/memcached:1"}]`)
+	s.upgrade()
+	want := "cache-1 is not changed, because an admission policy or webhook would change the image of container memcached as well, from " +
+		image + " to mirror.example.com/memcached:1, and the container would restart"
+	if message := s.awaitReason(v1alpha1.ReasonUpdateStuck); message != want {
+		t.Errorf("the message is %q, want %q", message, want)
+	}
+	remove()
+	s.awaitAgents(newAgent)
+	for name, uid := range before {
+		if pod := testenv.MustGet[corev1.Pod](s.Env, name); pod.UID != uid || pod.Spec.Containers[0].Image != image {
+			t.Errorf("%s was replaced, or runs %s", name, pod.Spec.Containers[0].Image)
+		}
+	}
+}
+
 // A policy that had moved the image of a Deployment of an earlier release to a mirror leaves nothing to write, and nothing is pending.
 func TestADeploymentOfAnEarlierReleaseWithAMirror(t *testing.T) {
 	s := newSuite(t)

@@ -30,24 +30,17 @@ func (e *Executor) Do(ctx context.Context, input rollout.Input, step rollout.Ste
 	}
 	switch {
 	case step.Kind == rollout.Patch:
-		answer := step.Pod.DeepCopy()
-		//nolint:forbidigo // Pods are in no plan, so package apply does not write them.
-		err := e.Client.Patch(ctx, answer, patch(step), client.FieldOwner(owned.Manager))
-		return changed(step, answer, "changed", err)
+		return e.patch(ctx, step)
 	case step.Kind == rollout.Resize:
 		answer := step.Pod.DeepCopy()
-		err := e.Client.SubResource("resize").Patch(ctx, answer, patch(step), client.FieldOwner(owned.Manager))
+		err := e.Client.SubResource("resize").Patch(ctx, answer, client.RawPatch(types.StrategicMergePatchType, step.Patch), client.FieldOwner(owned.Manager))
 		return changed(step, answer, "resized", err)
 	case step.Unready:
-		//nolint:forbidigo // As above.
+		//nolint:forbidigo // Pods are in no plan, so package apply does not write them.
 		err := e.Client.Delete(ctx, step.Pod.DeepCopy(), client.Preconditions{
 			UID: &step.Pod.UID, ResourceVersion: &step.Pod.ResourceVersion,
 		})
 		return result(step, "deleted", err)
 	}
 	return evict(ctx, e.Client, input, step)
-}
-
-func patch(step rollout.Step) client.Patch {
-	return client.RawPatch(types.StrategicMergePatchType, step.Patch)
 }

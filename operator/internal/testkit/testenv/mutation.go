@@ -8,7 +8,9 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
@@ -50,10 +52,42 @@ func (e *Env) MutateCreatedPods(name, condition, mutation string) {
 	})
 }
 
-// mutate adds a policy, and returns when changes tells that it works.
+// MutateUpdatedPods makes the API server change pods when they are changed, and not when they are created. pod is the name of one
+// to which that applies. remove removes the policy, and returns when the API server has noticed.
+func (e *Env) MutateUpdatedPods(name, pod, condition, mutation string) (remove func()) {
+	e.Helper()
+	rule := admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Update},
+		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+	}
+	changes := func(ctx context.Context) (bool, error) {
+		before, err := Get[corev1.Pod](ctx, e, pod)
+		if err != nil {
+			return false, err
+		}
+		after := before.DeepCopy()
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"probe":"probe"}}}`))
+		err = cluster.Client.Patch(ctx, after, patch, client.DryRunAll)
+		return !equality.Semantic.DeepEqual(before.Spec, after.Spec), err
+	}
+	policy := e.mutate(name, condition, mutation, rule, changes)
+	return func() {
+		e.Helper()
+		e.Delete(policy)
+		e.Await("the policy to be gone", func(ctx context.Context) error {
+			changed, err := changes(ctx)
+			if err == nil && changed {
+				err = errors.New("it still works")
+			}
+			return err
+		})
+	}
+}
+
+// mutate adds a policy, and returns its binding when changes tells that it works.
 func (e *Env) mutate(
 	name, condition, mutation string, rule admissionv1.RuleWithOperations, changes func(context.Context) (bool, error),
-) {
+) *admissionv1.MutatingAdmissionPolicyBinding {
 	e.Helper()
 	name = e.Namespace + "-" + name
 	policy := &admissionv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -81,4 +115,5 @@ func (e *Env) mutate(
 		}
 		return err
 	})
+	return binding
 }
