@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// mostPulls is how many nodes of a cache pull an image at the same time.
-	mostPulls = 10
+	// PullComponent is the label app.kubernetes.io/component of pods that pull images.
+	PullComponent = "pull"
 
 	// repeatPull is how long a pull pod that failed is kept before another one tries again.
 	repeatPull = time.Minute
-)
 
-// pullRecheck is when to look again at images that are missing. Pull pods are watched, but not what keeps them from being created.
-const pullRecheck = 30 * time.Second
+	// pullRecheck is when to look again at images that are missing. Pull pods are watched, but not what keeps them from being created.
+	pullRecheck = 10 * time.Second
+)
 
 // Pulls are the pull pods to create and to delete.
 type Pulls struct {
@@ -45,37 +45,32 @@ type Pulls struct {
 
 	// Delete are pods that have pulled what is not wanted any more, or have failed a while ago.
 	Delete []*corev1.Pod
+
+	// Now is the time.
+	Now time.Time
 }
 
 // MakePulls returns what to do so that the images of the next template are on the nodes of the pods that are to get them. Kubernetes
 // itself replaces the pods of a Deployment, so their images are not pulled first.
 func MakePulls(in inputs.Inputs) Pulls {
-	var pulls Pulls
+	pulls := Pulls{Now: in.Now}
 	wanted, _ := workloads(in)
 	var needed map[string]*corev1.Pod
 	if decision, err := decide(in, wanted.given); err == nil && len(decision.Images) > 0 {
 		needed = pullPods(in, decision.Images)
 		pulls.StatefulSet = wanted.make(in, inputs.Record{Template: decision.Wanted})
 	}
-	busy := 0
 	for i := range in.PullPods {
 		found := &in.PullPods[i]
 		_, isNeeded := needed[found.Name]
-		_, pulled := inputs.PullOf(found, in.Now)
-		failed := found.Status.Phase == corev1.PodFailed
-		switch {
-		case found.DeletionTimestamp != nil:
-		case !isNeeded && !usesPulled(wanted.given, found), failed && in.Now.Sub(found.CreationTimestamp.Time) >= repeatPull:
+		failed := found.Status.Phase == corev1.PodFailed && in.Now.Sub(found.CreationTimestamp.Time) >= repeatPull
+		if found.DeletionTimestamp == nil && (failed || !isNeeded && !usesPulled(wanted.given, found)) {
 			pulls.Delete = append(pulls.Delete, found)
-		case !pulled && !failed:
-			busy++
 		}
 		delete(needed, found.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(needed)) {
-		if busy++; busy <= mostPulls {
-			pulls.Create = append(pulls.Create, needed[name])
-		}
+		pulls.Create = append(pulls.Create, needed[name])
 	}
 	return pulls
 }
@@ -157,7 +152,7 @@ func pullPod(in inputs.Inputs, source *corev1.Pod, images map[string]string) *co
 	sum := sha256.Sum256(append(pulled, source.Spec.NodeName...))
 	created := &corev1.Pod{}
 	created.Namespace, created.Name = in.Memcached.Namespace, fmt.Sprintf("%s-pull-%s", in.Memcached.Name, hex.EncodeToString(sum[:5]))
-	created.Labels = map[string]string{owned.LabelManagedBy: owned.Manager, owned.LabelComponent: "pull", inputs.CacheLabel: in.Memcached.Name}
+	created.Labels = map[string]string{owned.LabelManagedBy: owned.Manager, owned.LabelComponent: PullComponent, inputs.CacheLabel: in.Memcached.Name}
 	created.Annotations = map[string]string{inputs.PullAnnotation: string(pulled)}
 	created.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(in.Memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))}
 	created.Spec = corev1.PodSpec{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,10 +15,15 @@ import (
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/desired"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
+// mostPulls is about how many pods pull images at the same time, for all caches: an upgrade of the operator brings all of them another
+// agent.
+const mostPulls = 20
+
 // Pull creates and deletes the pods that pull images. It returns why pods cannot be created, by their names, if a quota or an
-// admission policy refuses them.
+// admission policy refuses them. Those that have to wait for others are created by a later reconcile.
 func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]string, error) {
 	for _, pod := range pulls.Delete {
 		//nolint:forbidigo // Pull pods are in no plan: they are never repaired.
@@ -26,15 +32,16 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]st
 			return nil, fmt.Errorf("delete pod %s/%s, which has pulled images: %w", pod.Namespace, pod.Name, err)
 		}
 	}
-	if len(pulls.Create) == 0 {
-		return nil, nil
+	create, err := e.allowed(ctx, pulls)
+	if err != nil || len(create) == 0 {
+		return nil, err
 	}
 	set, err := e.admitted(ctx, pulls.StatefulSet)
 	if err != nil {
 		return nil, err
 	}
 	refused := map[string]string{}
-	for _, pod := range pulls.Create {
+	for _, pod := range create {
 		for i := range pod.Spec.Containers {
 			if admitted := pods.Container(set.Spec.Template.Spec.Containers, pod.Spec.Containers[i].Name); admitted != nil {
 				pod.Spec.Containers[i].Image = admitted.Image
@@ -50,6 +57,25 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]st
 		}
 	}
 	return refused, nil
+}
+
+// allowed returns the pods that may be created now. Pods that may never pull their images hold nobody up.
+func (e *Executor) allowed(ctx context.Context, pulls desired.Pulls) ([]*corev1.Pod, error) {
+	if len(pulls.Create) == 0 {
+		return nil, nil
+	}
+	found, free := &corev1.PodList{}, mostPulls
+	labels := client.MatchingLabels{owned.LabelManagedBy: owned.Manager, owned.LabelComponent: desired.PullComponent}
+	if err := e.Client.List(ctx, found, labels, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the pods that pull images: %w", err)
+	}
+	for i := range found.Items {
+		problem, _ := inputs.PullOf(&found.Items[i], pulls.Now)
+		if problem.Message == "" && !pods.Ending(&found.Items[i]) {
+			free--
+		}
+	}
+	return pulls.Create[:max(0, min(free, len(pulls.Create)))], nil
 }
 
 // admitted returns a StatefulSet as the API server would store it. A StatefulSet that it refuses has no containers: the write
