@@ -174,6 +174,9 @@ func (a *Applier) present(
 func (a *Applier) changeOf(
 	reference owned.Reference, recorded *owned.Recorded, wanted *unstructured.Unstructured, found client.Object,
 ) (*Change, error) {
+	if recorded != nil && recordOf(wanted) == "" && recorded.Record != "" && recordOf(found) == recorded.Record {
+		nameRecord(wanted, recorded.Record) // It was named in an earlier write, and stays so.
+	}
 	change, err := a.difference(reference, wanted, found)
 	if err != nil || change == nil || a.knowsRewrite(wanted, found) {
 		return nil, err

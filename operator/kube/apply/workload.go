@@ -38,6 +38,13 @@ func recordedIn(plan owned.Plan, reference owned.Reference) *owned.Recorded {
 
 func recordOf(object client.Object) string { return object.GetAnnotations()[owned.RecordAnnotation] }
 
+// nameRecord makes a workload name its record.
+func nameRecord(wanted *unstructured.Unstructured, record string) {
+	annotations := wanted.GetAnnotations()
+	annotations[owned.RecordAnnotation] = record
+	wanted.SetAnnotations(annotations)
+}
+
 // worthWriting returns the part of a change of a recorded workload that is a reason to write, nil if there is none: what differs only
 // in annotations is bookkeeping, unless the record is another one.
 func worthWriting(change *Change, recorded owned.Recorded, wanted, found client.Object) *Change {
@@ -91,9 +98,7 @@ func (a *Applier) prepareWorkload(
 	}
 	held, err := a.additions(wanted, found, answer, change)
 	if err != nil || held == nil || recorded.Automatic || recorded.Release == held.ID {
-		annotations := wanted.GetAnnotations()
-		annotations[owned.RecordAnnotation] = recorded.Record
-		wanted.SetAnnotations(annotations)
+		nameRecord(wanted, recorded.Record)
 		return found, change, err
 	}
 	result.Held = append(result.Held, *held)

@@ -66,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
 	plan.Pending = pending.WithHeld(plan.Pending, applied.Held)
 	observed, observeErr := r.children(ctx, in, plan, applied)
-	seen, step, rollErr := r.roll(ctx, in, plan.Records, observed, applied.Confirmed, reconcileerror.IsStale(applyErr))
+	seen, step, rollErr := r.roll(ctx, in, plan, observed, applied.Confirmed, reconcileerror.IsStale(applyErr))
 	err = reconcileerror.Join(applyErr, observeErr, rollErr, planErr, pullErr)
 
 	next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -139,5 +140,29 @@ func TestARepairedWorkloadOfAnEarlierReleaseNamesItsRecord(t *testing.T) {
 	}
 	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
 		t.Errorf("pods were replaced:\n%s", difference)
+	}
+}
+
+// A workload of an earlier release that was repaired once keeps its pods whatever a policy adds later.
+func TestATakenOverDeploymentKeepsItsPodsAfterARepair(t *testing.T) {
+	s := released(t)
+	s.pending(true)
+	s.awaitReady("cache", 2)
+	before := s.MustPods()
+	s.Edit(s.deployment("cache"), `{"metadata":{"labels":{"app.kubernetes.io/part-of":"another"}}}`)
+	s.AwaitEvent(v1alpha1.EventDriftRepaired)
+	s.awaitReady("cache", 2)
+	named := testenv.MustGet[appsv1.Deployment](s.Env, "cache").Annotations[owned.RecordAnnotation]
+	s.MutateTemplates("preset", anyObject, preset)
+	s.Edit(s.memcached("cache"), `{"spec":{"size":3}}`)
+	s.awaitReady("cache", 3)
+	for name, uid := range before {
+		if s.MustPods()[name] != uid {
+			t.Errorf("%s was replaced", name)
+		}
+	}
+	found := testenv.MustGet[appsv1.Deployment](s.Env, "cache")
+	if now := found.Annotations[owned.RecordAnnotation]; named == "" || now != named || found.Spec.Template.Spec.PriorityClassName != "" {
+		t.Errorf("the Deployment named %q, and names %q, with the priority %q", named, now, found.Spec.Template.Spec.PriorityClassName)
 	}
 }

@@ -46,7 +46,7 @@ func (r *Reconciler) children(
 // outdated objects, or unless the StatefulSet is confirmed to have the template that the operator wants: another one may be
 // somebody else's.
 func (r *Reconciler) roll(
-	ctx context.Context, in inputs.Inputs, records []inputs.Record, observed workload.Observed, confirmed sets.Set[owned.Reference], outdated bool,
+	ctx context.Context, in inputs.Inputs, plan desired.Plan, observed workload.Observed, confirmed sets.Set[owned.Reference], outdated bool,
 ) (status.Runtime, rollout.Step, error) {
 	if outdated {
 		return status.Runtime{}, rollout.Step{Kind: rollout.None}, nil
@@ -63,7 +63,7 @@ func (r *Reconciler) roll(
 		return seen, rollout.Step{}, err
 	}
 	situation := rollout.Input{
-		StatefulSet: set, Revisions: revisions, Records: records, States: seen.States, Now: in.Now,
+		StatefulSet: set, Revisions: revisions, Records: plan.Records, States: seen.States, Now: in.Now,
 		Service: in.Memcached.Spec.Service != nil, KeepsUnready: in.AgentRestarts && confirmed.Has(owned.Reference{
 			GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), Namespace: set.Namespace, Name: set.Name,
 		}),
@@ -73,6 +73,9 @@ func (r *Reconciler) roll(
 		Version:  in.Images.VersionOf,
 		Features: in.Features,
 		Gate:     gate(in.Memcached.Spec.HitRatioGate),
+	}
+	if plan.Pull != nil {
+		situation.Pulling, situation.PullFailed = plan.Pull.Message, plan.Pull.Failed
 	}
 	step, err := rollout.Next(situation)
 	if err == nil {

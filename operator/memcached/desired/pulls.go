@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,7 @@ const (
 	PullComponent = "pull"
 
 	// repeatPull is how long a pull pod that failed is kept before another one tries again.
-	repeatPull = time.Minute
+	repeatPull = 5 * time.Minute
 
 	// pullRecheck is when to look again at images that are missing. Pull pods are watched, but not what keeps them from being created.
 	pullRecheck = 10 * time.Second
@@ -40,7 +41,7 @@ type Pulls struct {
 	// StatefulSet is what the cache gets once the images are there. What admission policies make of its images is to be pulled.
 	StatefulSet owned.Configuration
 
-	// Create are pods with the images as they were rendered.
+	// Create are pods with the images as they were rendered. Some replace those of Delete.
 	Create []*corev1.Pod
 
 	// Delete are pods that have pulled what is not wanted any more, or have failed a while ago.
@@ -55,17 +56,30 @@ type Pulls struct {
 func MakePulls(in inputs.Inputs) Pulls {
 	pulls := Pulls{Now: in.Now}
 	wanted, _ := workloads(in)
-	var needed map[string]*corev1.Pod
-	if decision, err := decide(in, wanted.given); err == nil && len(decision.Images) > 0 {
-		needed = pullPods(in, decision.Images)
+	decision, err := decide(in, wanted.given)
+	if err != nil && wanted.given != nil {
+		decision = keep(in, wanted.given)
+	}
+	needed := pullPods(in, decision.Images)
+	if len(needed) > 0 {
 		pulls.StatefulSet = wanted.make(in, inputs.Record{Template: decision.Wanted})
 	}
 	for i := range in.PullPods {
 		found := &in.PullPods[i]
-		_, isNeeded := needed[found.Name]
-		failed := found.Status.Phase == corev1.PodFailed && in.Now.Sub(found.CreationTimestamp.Time) >= repeatPull
-		if found.DeletionTimestamp == nil && (failed || !isNeeded && !usesPulled(wanted.given, found)) {
+		if found.DeletionTimestamp != nil {
+			delete(needed, found.Name)
+			continue
+		}
+		problem, _ := inputs.PullOf(found, in.Now)
+		again := problem.Message != "" && !problem.Slow && in.Now.Sub(found.CreationTimestamp.Time) >= repeatPull
+		switch next := needed[found.Name]; {
+		case next == nil && !usesPulled(wanted.given, found):
 			pulls.Delete = append(pulls.Delete, found)
+		case next != nil && again:
+			raw, _ := json.Marshal(problem) // A struct of texts can always be encoded.
+			next.Annotations[inputs.PullProblemAnnotation] = string(raw)
+			pulls.Delete = append(pulls.Delete, found)
+			continue
 		}
 		delete(needed, found.Name)
 	}
@@ -75,51 +89,52 @@ func MakePulls(in inputs.Inputs) Pulls {
 	return pulls
 }
 
-// usesPulled reports whether pods of a workload are still being updated to images that a pod has pulled.
+// usesPulled reports whether pods of a workload are still being updated to the image that a pod has pulled.
 func usesPulled(given *inputs.Workload, found *corev1.Pod) bool {
-	if given == nil || given.Complete || given.Template.Spec == nil {
-		return false
-	}
-	images := inputs.PulledImages(found)
-	return slices.ContainsFunc(given.Template.Spec.Containers, func(c pending.Container) bool {
-		image := ptr.Deref(c.Image, "")
-		return image != "" && images[ptr.Deref(c.Name, "")] == image
-	})
+	pulled := inputs.PulledBy(found)
+	return given != nil && !given.Complete && pending.ImagesOf(given.Template)[pulled.Container] == pulled.Image
 }
 
-// missingImages returns the nodes on which images are missing, sorted.
+// missingImages returns the images that are missing on nodes, sorted by node and container.
 func missingImages(in inputs.Inputs, images map[string]string) []pending.Missing {
 	var missing []pending.Missing
 	for name, wanted := range pullPods(in, images) {
-		pull := pending.Missing{Node: wanted.Spec.NodeName}
+		next := pending.Missing{Container: wanted.Spec.Containers[0].Name, Node: wanted.Spec.NodeName}
 		i := slices.IndexFunc(in.PullPods, func(p corev1.Pod) bool { return p.Name == name })
 		if i >= 0 {
 			problem, pulled := inputs.PullOf(&in.PullPods[i], in.Now)
 			if pulled {
 				continue
 			}
-			pull.Problem = problem
+			next.Problem = problem
 		} else if refusal := in.RefusedPulls[name]; refusal != "" {
-			pull.Problem = inputs.PullProblem{Message: refusal}
+			next.Problem = inputs.PullProblem{Message: refusal, Refused: true}
 		}
-		missing = append(missing, pull)
+		missing = append(missing, next)
 	}
-	slices.SortFunc(missing, func(a, b pending.Missing) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(missing, func(a, b pending.Missing) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Container, b.Container))
+	})
 	return missing
 }
 
-// pullPods returns the pods that pull images, by name: one for each node on which pods of the StatefulSet run that do not have the
-// images.
+// pullPods returns the pods that pull images, by name: one for each image and each node on which pods of the StatefulSet run that do
+// not have it.
 func pullPods(in inputs.Inputs, images map[string]string) map[string]*corev1.Pod {
 	created := map[string]*corev1.Pod{}
 	for i := range in.Pods {
 		source := &in.Pods[i]
-		if source.Spec.NodeName == "" || pods.Ending(source) || !runsMemcached(source) || hasImages(source, images) {
+		controller := metav1.GetControllerOf(source)
+		if controller == nil || controller.Kind != inputs.StatefulSet || source.Spec.NodeName == "" || pods.Ending(source) || !runsMemcached(source) {
 			continue
 		}
-		pull := pullPod(in, source, images)
-		if created[pull.Name] == nil {
-			created[pull.Name] = pull
+		for container, image := range images {
+			if hasImage(in, source, container, image) {
+				continue
+			}
+			if pull := pullPod(in, source, inputs.Pulled{Container: container, Image: image}); created[pull.Name] == nil {
+				created[pull.Name] = pull
+			}
 		}
 	}
 	return created
@@ -132,41 +147,43 @@ func runsMemcached(source *corev1.Pod) bool {
 	})
 }
 
-// hasImages reports whether a pod runs images already.
-func hasImages(source *corev1.Pod, images map[string]string) bool {
-	for name, image := range images {
-		if container := pods.Container(source.Spec.Containers, name); container == nil || container.Image != image {
-			return false
-		}
+// hasImage reports whether a container of a pod has an image already, or its revision was rendered with it: an admission policy may have
+// given it another name.
+func hasImage(in inputs.Inputs, source *corev1.Pod, name, image string) bool {
+	if container := pods.Container(source.Spec.Containers, name); container != nil && container.Image == image {
+		return true
 	}
-	return true
+	if in.StatefulSet == nil {
+		return false
+	}
+	record := in.StatefulSet.Records[source.Labels[appsv1.ControllerRevisionHashLabelKey]]
+	return record != nil && pending.ImagesOf(record.Template)[name] == image
 }
 
 // programs are what prints a version and ends.
 var programs = map[string]string{pod.MemcachedContainer: "memcached", agentapi.AgentContainer: "/manager"}
 
-// pullPod returns a pod that pulls images on the node of another pod, in the way in which that one would. It has none of the labels
+// pullPod returns a pod that pulls an image on the node of another pod, in the way in which that one would. It has none of the labels
 // of a cache, so nothing takes it for a pod of one.
-func pullPod(in inputs.Inputs, source *corev1.Pod, images map[string]string) *corev1.Pod {
-	pulled, _ := json.Marshal(images) // A map of strings can always be encoded.
-	sum := sha256.Sum256(append(pulled, source.Spec.NodeName...))
+func pullPod(in inputs.Inputs, source *corev1.Pod, pulled inputs.Pulled) *corev1.Pod {
+	raw, _ := json.Marshal(pulled) // A struct of texts can always be encoded.
+	sum := sha256.Sum256(append(raw, source.Spec.NodeName...))
 	created := &corev1.Pod{}
 	created.Namespace, created.Name = in.Memcached.Namespace, fmt.Sprintf("%s-pull-%s", in.Memcached.Name, hex.EncodeToString(sum[:5]))
 	created.Labels = map[string]string{owned.LabelManagedBy: owned.Manager, owned.LabelComponent: PullComponent, inputs.CacheLabel: in.Memcached.Name}
-	created.Annotations = map[string]string{inputs.PullAnnotation: string(pulled)}
+	created.Annotations = map[string]string{inputs.PullAnnotation: string(raw)}
 	created.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(in.Memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))}
+	container := corev1.Container{
+		Name: pulled.Container, Image: pulled.Image, Command: []string{programs[pulled.Container], "--version"}, Resources: pullResources(),
+	}
+	if like := pods.Container(source.Spec.Containers, pulled.Container); like != nil {
+		container.SecurityContext, container.ImagePullPolicy = like.SecurityContext, like.ImagePullPolicy
+	}
 	created.Spec = corev1.PodSpec{
-		NodeName: source.Spec.NodeName, RestartPolicy: corev1.RestartPolicyNever,
+		Containers: []corev1.Container{container}, NodeName: source.Spec.NodeName, RestartPolicy: corev1.RestartPolicyNever,
 		ImagePullSecrets: source.Spec.ImagePullSecrets, Tolerations: source.Spec.Tolerations, SecurityContext: source.Spec.SecurityContext,
 		ServiceAccountName: source.Spec.ServiceAccountName, RuntimeClassName: source.Spec.RuntimeClassName,
 		AutomountServiceAccountToken: ptr.To(false), EnableServiceLinks: ptr.To(false), TerminationGracePeriodSeconds: ptr.To[int64](0),
-	}
-	for _, name := range slices.Sorted(maps.Keys(images)) {
-		container := corev1.Container{Name: name, Image: images[name], Command: []string{programs[name], "--version"}, Resources: pullResources()}
-		if like := pods.Container(source.Spec.Containers, name); like != nil {
-			container.SecurityContext, container.ImagePullPolicy = like.SecurityContext, like.ImagePullPolicy
-		}
-		created.Spec.Containers = append(created.Spec.Containers, container)
 	}
 	return created.DeepCopy() // Other pods are not to be changed by whoever creates it.
 }

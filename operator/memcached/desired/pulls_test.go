@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
@@ -21,7 +22,10 @@ import (
 // runningPod is a pod of the cache on a node.
 func runningPod(ordinal int, node string) corev1.Pod {
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("cache-%d", ordinal), Labels: map[string]string{"app.kubernetes.io/instance": "cache"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("cache-%d", ordinal), Labels: map[string]string{"app.kubernetes.io/instance": "cache", "controller-revision-hash": "cache-1"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: "cache", Controller: ptr.To(true)}},
+		},
 		Spec: corev1.PodSpec{
 			NodeName: node, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}}, Tolerations: []corev1.Toleration{{Key: "gold"}},
 			ServiceAccountName: "default", SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64)},
@@ -47,7 +51,10 @@ func beforeNewAgent(t *testing.T, pods ...corev1.Pod) inputs.Inputs {
 		t.Fatal(err)
 	}
 	in.Records, in.Images.Agent, in.Pods = plan.Records, "agent:2", pods
-	in.StatefulSet = &inputs.Workload{Template: plan.Records[0].Template, Spec: plan.Records[0].Spec, Record: &in.Records[0], Complete: true}
+	in.StatefulSet = &inputs.Workload{
+		Template: plan.Records[0].Template, Spec: plan.Records[0].Spec, Record: &in.Records[0], Complete: true,
+		Records: map[string]*inputs.Record{"cache-1": &in.Records[0]},
+	}
 	return in
 }
 
@@ -71,7 +78,7 @@ func TestAPullPodIsLikeThePodOfTheCache(t *testing.T) {
 			t.Errorf("a selector of the cache may find it by the label %s", key)
 		}
 	}
-	if pull.OwnerReferences[0].UID != "uid" || pull.Annotations[inputs.PullAnnotation] != `{"agent":"agent:2"}` {
+	if pull.OwnerReferences[0].UID != "uid" || inputs.PulledBy(pull) != (inputs.Pulled{Container: "agent", Image: "agent:2"}) {
 		t.Errorf("the owners are %v, the annotations %v", pull.OwnerReferences, pull.Annotations)
 	}
 	like := runningPod(0, "a").Spec
@@ -101,6 +108,13 @@ func TestWhereImagesArePulled(t *testing.T) {
 		"not for one that has never run": {[]corev1.Pod{change(runningPod(0, "a"), func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].State = corev1.ContainerState{}
 		})}, 0},
+		"not for one of a Deployment": {[]corev1.Pod{change(runningPod(0, "a"), func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" })}, 0},
+		"each image that the revision of the pod does not have": {[]corev1.Pod{change(runningPod(0, "a"), func(p *corev1.Pod) {
+			p.Labels["controller-revision-hash"], p.Spec.Containers[0].Image = "cache-0", "mirror/memcached:1"
+		})}, 2},
+		"not where a policy has renamed an image of the revision": {[]corev1.Pod{change(runningPod(0, "a"), func(p *corev1.Pod) {
+			p.Spec.Containers[0].Image = "mirror/memcached:1"
+		})}, 1},
 		"not for one that has the image": {[]corev1.Pod{change(runningPod(0, "a"), func(p *corev1.Pod) { p.Spec.Containers[1].Image = "agent:2" })}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +126,21 @@ func TestWhereImagesArePulled(t *testing.T) {
 }
 
 func TestPullPodsThatExist(t *testing.T) {
-	ended := func(phase corev1.PodPhase) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Status.Phase = phase } }
+	failed := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
+	ended := func(container string, code int32) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
+				Name: container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}},
+			})
+		}
+	}
+	waits := func(container, reason string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
+				Name: container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}},
+			})
+		}
+	}
 	since := func(age time.Duration) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(testkit.Now.Add(-age)) }
 	}
@@ -121,7 +149,7 @@ func TestPullPodsThatExist(t *testing.T) {
 		in.Images.Agent = "agent:1"
 		in.StatefulSet.Complete = false
 		for i := range in.PullPods {
-			in.PullPods[i].Annotations = map[string]string{inputs.PullAnnotation: `{"agent":"agent:1"}`}
+			in.PullPods[i].Annotations = map[string]string{inputs.PullAnnotation: `{"container":"agent","image":"agent:1"}`}
 		}
 	}
 	for name, test := range map[string]struct {
@@ -129,19 +157,27 @@ func TestPullPodsThatExist(t *testing.T) {
 		change          func(*inputs.Inputs)
 		create, deleted int
 		pull            string
+		invalid         bool
 	}{
-		"pulling":                     {pod: []func(*corev1.Pod){since(time.Second)}, pull: "Images are being pulled on node a"},
-		"done":                        {pod: []func(*corev1.Pod){ended(corev1.PodSucceeded)}},
-		"for a long time":             {pod: []func(*corev1.Pod){since(2 * time.Minute)}, pull: "has been pulling images for more than 2 minutes"},
-		"failed":                      {pod: []func(*corev1.Pod){since(time.Second), ended(corev1.PodFailed)}, pull: "failed (OutOfpods): no room"},
-		"failed a while ago":          {pod: []func(*corev1.Pod){since(time.Minute), ended(corev1.PodFailed)}, pull: "failed (OutOfpods): no room", deleted: 1},
-		"the image is wanted no more": {pod: []func(*corev1.Pod){ended(corev1.PodSucceeded)}, change: reached, deleted: 1},
-		"pods still get the image":    {pod: []func(*corev1.Pod){ended(corev1.PodSucceeded)}, change: underWay},
-		"the program does not run": {pod: []func(*corev1.Pod){since(time.Second), ended(corev1.PodFailed), func(p *corev1.Pod) {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "agent", State: corev1.ContainerState{
-				Terminated: &corev1.ContainerStateTerminated{ExitCode: 127},
-			}}}
-		}}, pull: `the program in the image "agent:2" does not run: --version ends with exit code 127`},
+		"pulling": {pod: []func(*corev1.Pod){since(time.Second)}, pull: "Images are being pulled on node a"},
+		"done":    {pod: []func(*corev1.Pod){ended("agent", 0)}},
+		"done, beside a container of somebody else": {pod: []func(*corev1.Pod){waits("proxy", "ImagePullBackOff"), ended("agent", 0)}},
+		"a container of somebody else has ended":    {pod: []func(*corev1.Pod){since(time.Second), ended("proxy", 0)}, pull: "Images are being pulled on node a"},
+		"for a long time":                           {pod: []func(*corev1.Pod){since(5 * time.Minute)}, pull: "has been pulling an image for more than 2 minutes"},
+		"failed":                                    {pod: []func(*corev1.Pod){since(time.Second), failed}, pull: "failed (OutOfpods): no room"},
+		"failed a while ago":                        {pod: []func(*corev1.Pod){since(5 * time.Minute), failed}, pull: "failed (OutOfpods): no room", create: 1, deleted: 1},
+		"cannot be pulled":                          {pod: []func(*corev1.Pod){since(time.Minute), waits("agent", "ImagePullBackOff")}, pull: "cannot be pulled (ImagePullBackOff)"},
+		"could not be pulled for a while": {pod: []func(*corev1.Pod){since(5 * time.Minute), waits("agent", "ErrImagePull")},
+			pull: "cannot be pulled (ImagePullBackOff)", create: 1, deleted: 1},
+		"failed before, and tries again": {pod: []func(*corev1.Pod){since(time.Second), func(p *corev1.Pod) {
+			p.Annotations[inputs.PullProblemAnnotation] = `{"Message":"it failed"}`
+		}}, pull: "On node a, it failed"},
+		"the image is wanted no more": {pod: []func(*corev1.Pod){ended("agent", 0)}, change: reached, deleted: 1},
+		"pods still get the image":    {pod: []func(*corev1.Pod){ended("agent", 0)}, change: underWay},
+		"the program does not run": {pod: []func(*corev1.Pod){since(time.Second), ended("agent", 127)},
+			pull: `the program in the image "agent:2" does not run: --version ends with exit code 127`},
+		"the spec is invalid meanwhile": {pod: []func(*corev1.Pod){since(time.Second)}, change: func(in *inputs.Inputs) { in.Memcached.Spec.Version = "9" },
+			pull: "Images are being pulled on node a", invalid: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := beforeNewAgent(t, runningPod(0, "a"))
@@ -159,7 +195,7 @@ func TestPullPodsThatExist(t *testing.T) {
 				t.Errorf("%d pods are created and %d deleted, want %d and %d", len(pulls.Create), len(pulls.Delete), test.create, test.deleted)
 			}
 			plan, err := desired.MakePlan(in)
-			if err != nil {
+			if (err != nil) != test.invalid {
 				t.Fatal(err)
 			}
 			if (plan.Pull != nil) != (test.pull != "") || plan.Pull != nil && !strings.Contains(plan.Pull.Message, test.pull) {

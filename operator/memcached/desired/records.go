@@ -74,7 +74,7 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 	plan.newest = plan.add(decided)
 	plan.write = append(slices.DeleteFunc(plan.write, func(r inputs.Record) bool { return r.Name == decided.Name }), plan.newest)
 	for _, record := range plan.all {
-		if record.Name != decided.Name && !keep[record.Name] && (given == nil || !given.InUse.Has(record.Name)) {
+		if record.Name != decided.Name && !keep[record.Name] && (given == nil || !given.Uses(record.Name)) {
 			plan.remove = append(plan.remove, record)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/sets"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/utils/ptr"
 
@@ -26,7 +25,7 @@ func stable(spec *v1alpha1.MemcachedSpec) { spec.Workload = v1alpha1.WorkloadSta
 func withRecords(in inputs.Inputs, of desired.Plan, inUse ...string) inputs.Inputs {
 	in.Records = of.Records
 	given := &inputs.Workload{
-		Template: in.Records[0].Template, Spec: in.Records[0].Spec, Record: &in.Records[0], Revision: "cache-2", InUse: sets.New(inUse...),
+		Template: in.Records[0].Template, Spec: in.Records[0].Spec, Record: &in.Records[0], Revision: "cache-2", Records: used(inUse),
 	}
 	if in.Records[0].Workload == inputs.StatefulSet {
 		in.StatefulSet = given
@@ -34,6 +33,15 @@ func withRecords(in inputs.Inputs, of desired.Plan, inUse ...string) inputs.Inpu
 		in.Deployment = given
 	}
 	return in
+}
+
+// used returns revisions that refer to records of these names.
+func used(names []string) map[string]*inputs.Record {
+	records := map[string]*inputs.Record{}
+	for _, name := range names {
+		records["revision-of-"+name] = &inputs.Record{Name: name}
+	}
+	return records
 }
 
 // recordsIn lists what a plan does with records: "+" for one that it writes, "-" for one that it removes.

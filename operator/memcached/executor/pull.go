@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,13 +52,31 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]st
 		//nolint:forbidigo // As above.
 		err := e.Client.Create(ctx, pod)
 		switch {
-		case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsInternalError(err):
+		case apierrors.IsAlreadyExists(err):
+			if refused[pod.Name], err = e.foreign(ctx, pod); err != nil {
+				return refused, err
+			}
+		case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 			refused[pod.Name] = fmt.Sprintf("the pod that pulls images cannot be created: %s", err)
-		case err != nil && !apierrors.IsAlreadyExists(err):
+		case err != nil:
 			return refused, fmt.Errorf("create pod %s/%s, which pulls images: %w", pod.Namespace, pod.Name, err)
 		}
 	}
 	return refused, nil
+}
+
+// foreign returns what is wrong with a pod that exists already, empty if the operator created it for the same cache: then its own cache
+// will have it in a moment.
+func (e *Executor) foreign(ctx context.Context, pod *corev1.Pod) (string, error) {
+	found := &corev1.Pod{}
+	if err := e.Live.Get(ctx, client.ObjectKeyFromObject(pod), found); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	owner := metav1.GetControllerOf(found)
+	if owner != nil && owner.UID == pod.OwnerReferences[0].UID && maps.Equal(found.Labels, pod.Labels) {
+		return "", nil
+	}
+	return fmt.Sprintf("pod %s, which is to pull images, belongs to somebody else or was changed: delete it", pod.Name), nil
 }
 
 // allowed returns the pods that may be created now. Pods that may never pull their images hold nobody up.
@@ -70,8 +90,7 @@ func (e *Executor) allowed(ctx context.Context, pulls desired.Pulls) ([]*corev1.
 		return nil, fmt.Errorf("list the pods that pull images: %w", err)
 	}
 	for i := range found.Items {
-		problem, _ := inputs.PullOf(&found.Items[i], pulls.Now)
-		if problem.Message == "" && !pods.Ending(&found.Items[i]) {
+		if problem, pulled := inputs.PullOf(&found.Items[i], pulls.Now); !pulled && problem.Message == "" {
 			free--
 		}
 	}

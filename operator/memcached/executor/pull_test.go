@@ -7,11 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/memcached/desired"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
 // All caches together create only some pods that pull images at a time. The others are created when these have ended, or cannot go on.
@@ -22,6 +25,8 @@ func TestPullPodsAreLimited(t *testing.T) {
 		for _, name := range names {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: name}}
 			pod.Labels = map[string]string{"app.kubernetes.io/managed-by": "memcached-operator", "app.kubernetes.io/component": "pull"}
+			pod.Annotations = map[string]string{inputs.PullAnnotation: `{"container":"agent","image":"agent:2"}`}
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Owner", Name: "cache", UID: "uid", Controller: ptr.To(true)}}
 			pod.Spec.Containers = []corev1.Container{{Name: "agent", Image: "agent:2"}}
 			pulls.Create = append(pulls.Create, pod)
 		}
@@ -42,13 +47,37 @@ func TestPullPodsAreLimited(t *testing.T) {
 		t.Fatalf("%d pods were created, want 20", got)
 	}
 	backOff := corev1.ContainerStatus{Name: "agent", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}
-	for i, status := range []corev1.PodStatus{{Phase: corev1.PodSucceeded}, {ContainerStatuses: []corev1.ContainerStatus{backOff}}} {
+	done := corev1.ContainerStatus{Name: "agent", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}
+	for i, status := range []corev1.PodStatus{{ContainerStatuses: []corev1.ContainerStatus{done}}, {ContainerStatuses: []corev1.ContainerStatus{backOff}}} {
 		ended := &corev1.Pod{}
 		f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: names[i]}, ended))
 		ended.Status = status
 		f.must(cluster.Client.Status().Update(t.Context(), ended))
 		if got := create(names[20+i]); got != 21+i {
 			t.Errorf("there are %d pods, want another one", got)
+		}
+	}
+}
+
+// A pod of somebody else that has the name of a pull pod would be waited for in vain.
+func TestAForeignPullPodIsReported(t *testing.T) {
+	f := newFixture(t)
+	pull := func(owner string) *corev1.Pod {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: "pull"}}
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Owner", Name: "cache", UID: types.UID(owner), Controller: ptr.To(true)}}
+		pod.Spec.Containers = []corev1.Container{{Name: "agent", Image: "agent:2"}}
+		return pod
+	}
+	for owner, want := range map[string]string{"own": "", "another": "pod pull, which is to pull images, belongs to somebody else or was changed: delete it"} {
+		pulls := desired.Pulls{Now: time.Now(), StatefulSet: appsv1ac.StatefulSet("cache", f.set.Namespace), Create: []*corev1.Pod{pull(owner)}}
+		err := cluster.Client.Create(t.Context(), pull("own"))
+		if client.IgnoreAlreadyExists(err) != nil {
+			t.Fatal(err)
+		}
+		refused, err := f.executor.Pull(t.Context(), pulls)
+		f.must(err)
+		if refused["pull"] != want {
+			t.Errorf("of %s, it is refused because %q, want %q", owner, refused["pull"], want)
 		}
 	}
 }

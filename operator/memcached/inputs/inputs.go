@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -80,14 +79,24 @@ type Workload struct {
 	// Hash is the annotation applied-hash of a workload that names no record.
 	Hash string
 
-	// InUse are the names of the records that revisions of a StatefulSet refer to.
-	InUse sets.Set[string]
+	// Records are the records that revisions of a StatefulSet refer to, by the names of the revisions.
+	Records map[string]*Record
 
 	// Complete is true when the workload has as many pods as the spec wants, all ready and of its template.
 	Complete bool
 
 	// RolledOut is true when Complete is, and the template is that of Record.
 	RolledOut bool
+}
+
+// Uses reports whether a revision refers to a record.
+func (w *Workload) Uses(record string) bool {
+	for _, found := range w.Records {
+		if found.Name == record {
+			return true
+		}
+	}
+	return false
 }
 
 // Images are the images that pods can run.

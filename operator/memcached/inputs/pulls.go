@@ -10,21 +10,32 @@ import (
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
-// PullAnnotation is on a pull pod, and holds the images that it pulls as the operator rendered them, by the names of the containers,
-// in JSON. A pull pod makes sure that images are on a node before the containers of a cache there are stopped for them. Its own
-// images are those that admission policies have made of them.
-const PullAnnotation = "cache.example.com/pull"
+// The annotations of a pull pod. A pull pod makes sure that an image is on a node before a container of a cache there is stopped for
+// it. Its own image is the one that admission policies have made of it.
+const (
+	// PullAnnotation holds the name of the container that is to get the image, and the image as the operator rendered it, in JSON.
+	PullAnnotation = "cache.example.com/pull"
+
+	// PullProblemAnnotation holds the PullProblem of an earlier pull pod of that name, in JSON. It counts until this one has ended.
+	PullProblemAnnotation = "cache.example.com/pull-problem"
+)
 
 // slowPull is how long an image may take to be pulled before the user is told that it may never be.
 const slowPull = 2 * time.Minute
 
-// PulledImages returns the images of a pull pod as the operator rendered them, by the names of the containers.
-func PulledImages(pod *corev1.Pod) map[string]string {
-	var images map[string]string
-	if json.Unmarshal([]byte(pod.Annotations[PullAnnotation]), &images) != nil {
-		return nil // It pulls nothing that anybody wants.
+// Pulled is what a pull pod pulls.
+type Pulled struct {
+	Container string `json:"container"`
+	Image     string `json:"image"`
+}
+
+// PulledBy returns what a pull pod pulls, the zero value if that cannot be read: then nobody wants it.
+func PulledBy(pod *corev1.Pod) Pulled {
+	var pulled Pulled
+	if json.Unmarshal([]byte(pod.Annotations[PullAnnotation]), &pulled) != nil {
+		return Pulled{}
 	}
-	return images
+	return pulled
 }
 
 // PullProblem is why an image is not on a node.
@@ -32,32 +43,38 @@ type PullProblem struct {
 	// Message is a sentence without the node. It is empty while the image is being pulled as expected.
 	Message string
 
-	// OfImage is true if the image cannot be pulled, or takes long. Otherwise the pull pod cannot run.
-	OfImage bool
+	// Refused is true if the pull pod cannot be created, and Slow if it still pulls.
+	Refused, Slow bool
 }
 
-// PullOf returns what keeps the images of a pull pod from being on its node. pulled is true if nothing does.
+// PullOf returns what keeps the image of a pull pod from being on its node. pulled is true if nothing does. Only the container that
+// pulls the image counts: an admission policy may have added others.
 func PullOf(pod *corev1.Pod, now time.Time) (problem PullProblem, pulled bool) {
+	name := PulledBy(pod).Container
+	container := pods.Container(pod.Spec.Containers, name)
 	for _, status := range pod.Status.ContainerStatuses {
-		image := PulledImages(pod)[status.Name]
-		if container := pods.Container(pod.Spec.Containers, status.Name); container != nil {
-			image = container.Image
+		if status.Name != name || container == nil {
+			continue
 		}
 		failure, fails := pods.StartFailureOf(status)
 		switch ended := status.State.Terminated; {
 		case fails:
-			return PullProblem{fmt.Sprintf("the image %q %s", image, failure.Problem), failure.OfImage}, false
-		case ended != nil && ended.ExitCode != 0:
-			return PullProblem{fmt.Sprintf("the program in the image %q does not run: --version ends with exit code %d", image, ended.ExitCode), true}, false
+			return PullProblem{Message: fmt.Sprintf("the image %q %s", container.Image, failure.Problem)}, false
+		case ended != nil && ended.ExitCode == 0:
+			return PullProblem{}, true
+		case ended != nil:
+			return PullProblem{Message: fmt.Sprintf("the program in the image %q does not run: --version ends with exit code %d", container.Image, ended.ExitCode)}, false
 		}
 	}
-	switch {
-	case pod.Status.Phase == corev1.PodSucceeded:
-		return PullProblem{}, true
-	case pod.Status.Phase == corev1.PodFailed:
-		return PullProblem{fmt.Sprintf("pod %s, which pulls images, failed (%s): %s", pod.Name, pod.Status.Reason, pod.Status.Message), false}, false
-	case now.Sub(pod.CreationTimestamp.Time) >= slowPull:
-		return PullProblem{fmt.Sprintf("pod %s has been pulling images for more than %d minutes", pod.Name, slowPull/time.Minute), true}, false
+	if pod.Status.Phase == corev1.PodFailed {
+		return PullProblem{Message: fmt.Sprintf("pod %s, which pulls an image, failed (%s): %s", pod.Name, pod.Status.Reason, pod.Status.Message)}, false
+	}
+	if json.Unmarshal([]byte(pod.Annotations[PullProblemAnnotation]), &problem) == nil && problem.Message != "" {
+		problem.Slow = true
+		return problem, false
+	}
+	if now.Sub(pod.CreationTimestamp.Time) >= slowPull {
+		return PullProblem{Message: fmt.Sprintf("pod %s has been pulling an image for more than %d minutes", pod.Name, slowPull/time.Minute), Slow: true}, false
 	}
 	return PullProblem{}, false
 }

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/sets"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -113,7 +112,7 @@ func TestRecordsOfAnOrphanedStatefulSetAreInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in.StatefulSet == nil || !in.StatefulSet.InUse.Equal(sets.New("record-1", "record-2")) {
+	if in.StatefulSet == nil || in.StatefulSet.Uses("record-0") || !in.StatefulSet.Uses("record-1") || !in.StatefulSet.Uses("record-2") {
 		t.Errorf("the StatefulSet was given %+v", in.StatefulSet)
 	}
 }

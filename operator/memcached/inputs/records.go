@@ -10,7 +10,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -204,13 +203,13 @@ func RecordOf(records []Record, revision *appsv1.ControllerRevision) *Record {
 	return &records[i]
 }
 
-// recordsInUse returns the names of the records that any of the revisions refers to.
-func recordsInUse(records []Record, revisions []appsv1.ControllerRevision) sets.Set[string] {
-	inUse := sets.New[string]()
+// recordsOf returns the records that revisions refer to, by the names of the revisions.
+func recordsOf(records []Record, revisions []appsv1.ControllerRevision) map[string]*Record {
+	found := map[string]*Record{}
 	for i := range revisions {
 		if record := RecordOf(records, &revisions[i]); record != nil {
-			inUse.Insert(record.Name)
+			found[revisions[i].Name] = record
 		}
 	}
-	return inUse
+	return found
 }

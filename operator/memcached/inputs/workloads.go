@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,7 +48,7 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 	if in.StatefulSet, err = m.given(ctx, in, StatefulSet, set, found, stable); err != nil || in.StatefulSet == nil {
 		return err
 	}
-	if in.StatefulSet.InUse, err = m.recordsInUse(ctx, in); err != nil || !found {
+	if in.StatefulSet.Records, err = m.revisionRecords(ctx, in); err != nil || !found {
 		return err
 	}
 	in.StatefulSet.setComplete(workload.OfStatefulSet(set), set, in.Memcached)
@@ -187,15 +186,14 @@ func withoutRecordName(template *corev1ac.PodTemplateSpecApplyConfiguration) *co
 	return template
 }
 
-// recordsInUse returns the names of the records that any revision of the StatefulSet refers to. Revisions that it has lost or not
-// adopted yet count.
-func (m *Reader) recordsInUse(ctx context.Context, in *Inputs) (sets.Set[string], error) {
+// revisionRecords returns the records that revisions of the StatefulSet refer to. Revisions that it has lost or not adopted yet count.
+func (m *Reader) revisionRecords(ctx context.Context, in *Inputs) (map[string]*Record, error) {
 	found := &appsv1.ControllerRevisionList{}
 	selector := client.MatchingLabels(owned.Identity{Name: ApplicationName, Instance: in.Memcached.Name}.Selector())
 	if err := m.Cached.List(ctx, found, client.InNamespace(in.Memcached.Namespace), selector); err != nil {
 		return nil, fmt.Errorf("list the revisions of %s/%s: %w", in.Memcached.Namespace, in.Memcached.Name, err)
 	}
-	return recordsInUse(in.Records, found.Items), nil
+	return recordsOf(in.Records, found.Items), nil
 }
 
 // readPods reads the pods of a cache, and the pods that pull images for it.

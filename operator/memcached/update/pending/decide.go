@@ -23,8 +23,8 @@ type Decision struct {
 	// Pending is the change that waits for approval, nil if there is none.
 	Pending *v1alpha1.MemcachedPending
 
-	// Wanted is the template of Given if no image were missing on a node, and Images are the images that it needs there, by the names
-	// of the containers. There are none if the user has approved the change without them.
+	// Wanted is the template of Given if no image were missing on a node, and Images are its images by the names of the containers. There
+	// are none if the user has approved the change without them.
 	Wanted *Template
 	Images map[string]string
 

@@ -10,9 +10,6 @@ import (
 // Template is a pod template as the operator applies it.
 type Template = corev1ac.PodTemplateSpecApplyConfiguration
 
-// Container is one of its containers.
-type Container = corev1ac.ContainerApplyConfiguration
-
 // Given is what the operator last gave a workload.
 type Given struct {
 	// Template is the pod template.
@@ -36,8 +33,8 @@ type Input struct {
 	// Version returns the version of memcached in an image, empty if it is unknown.
 	Version func(image string) string
 
-	// Missing returns the nodes with pods of the cache on which any of the images is missing, which are given by the names of the
-	// containers. It is nil for a Deployment: Kubernetes itself replaces its pods.
+	// Missing returns which of the images that pods of the cache are to get, given by the names of the containers, are missing on their
+	// nodes. It is nil for a Deployment: Kubernetes itself replaces its pods.
 	Missing func(images map[string]string) []Missing
 
 	// Features are what the cluster can do.

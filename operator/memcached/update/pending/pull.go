@@ -1,7 +1,6 @@
 package pending
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,17 +8,19 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
-// Missing is a node with pods of the cache on which an image is missing.
+// Missing is an image that a container of a running pod is to get, and that is not on the node of the pod.
 type Missing struct {
-	Node    string
-	Problem inputs.PullProblem
+	Container string
+	Node      string
+	Problem   inputs.PullProblem
 }
 
-// Pull is what a template waits for because images are missing on nodes.
+// Pull is what pods wait for because images are missing on their nodes.
 type Pull struct {
 	// Message says what is missing where.
 	Message string
@@ -30,64 +31,88 @@ type Pull struct {
 }
 
 // afterPull returns the decision without the images that are missing on nodes with pods of the cache. While they are being pulled,
-// the whole change waits. If they cannot be pulled, the rest of the change is made and the images are pending: the cache goes on,
-// and so do other changes.
+// the whole change waits. If they cannot be pulled, the user's other changes are made and the images are pending.
 func (i Input) afterPull(d Decision) Decision {
-	images := newImages(i.Given.Template, d.Given.Template)
-	if len(images) == 0 || i.releases(pullIDOf(d.Given.Template)) {
+	wanted := d.Given
+	if i.releases(pullIDOf(wanted.Template)) {
 		return d
 	}
-	d.Wanted, d.Images = d.Given.Template, images
+	d.Wanted, d.Images = wanted.Template, ImagesOf(wanted.Template)
 	missing := i.Missing(d.Images)
 	if i.automatic() {
-		missing = slices.DeleteFunc(missing, func(m Missing) bool { return m.Problem.Message != "" && !m.Problem.OfImage })
+		missing = slices.DeleteFunc(missing, func(m Missing) bool { return m.Problem.Refused })
 	}
 	if len(missing) == 0 {
 		return d
 	}
-	failed := slices.IndexFunc(missing, func(m Missing) bool { return m.Problem.Message != "" })
-	if failed < 0 {
+	at := slices.IndexFunc(missing, func(m Missing) bool { return m.Problem.Message != "" })
+	if at < 0 {
 		d.Given, d.Pull = *i.Given, &Pull{Message: "Images are being pulled on node " + missing[0].Node}
 		return d
 	}
 	d.Pull = &Pull{
-		Message: fmt.Sprintf("On node %s, %s", missing[failed].Node, missing[failed].Problem.Message),
-		Failed:  true, Alone: d.Pending == nil, ByUser: d.Cause == inputs.ByUser,
+		Message: fmt.Sprintf("On node %s, %s", missing[at].Node, missing[at].Problem.Message), Failed: true, Alone: d.Pending == nil,
+		ByUser: missing[at].Container == pod.MemcachedContainer && i.choseImage(),
 	}
-	d.Given = i.withImagesOfGiven(d.Given)
-	d.Pending = i.withImagesPending(d)
+	var names []string
+	for _, m := range missing {
+		if !slices.Contains(names, m.Container) {
+			names = append(names, m.Container)
+		}
+	}
+	slices.Sort(names)
+	d.Given = i.withImagesOfGiven(wanted, names)
+	d.Pending = i.withImagesPending(d, names)
 	return d
 }
 
 // withImagesPending returns the pending change of a decision with the images that cannot be pulled.
-func (i Input) withImagesPending(d Decision) *v1alpha1.MemcachedPending {
+func (i Input) withImagesPending(d Decision, names []string) *v1alpha1.MemcachedPending {
 	changes, class := i.compare(d.Given.Template, d.Wanted)
-	for at := range changes {
-		if changes[at].Field == "image" || changes[at].Field == "agentImage" {
-			changes[at].Reason = d.Pull.Message + ". Running pods keep the image that they have."
+	for _, name := range names {
+		field, lost := "agentImage", diff.Live
+		if name == pod.MemcachedContainer {
+			field, lost = "image", diff.Cold
 		}
+		at := slices.IndexFunc(changes, func(c diff.Change) bool { return c.Field == field })
+		if at < 0 { // The template has the image already, but not all pods.
+			changes, at = append(changes, diff.Change{Field: field, Class: lost, To: d.Images[name]}), len(changes)
+			if lost.Worse(class) {
+				class = lost
+			}
+		}
+		changes[at].Reason = d.Pull.Message + ". Running pods keep the image that they have."
 	}
 	images := pendingChange(pullIDOf(d.Wanted), changes, class)
-	if d.Pending == nil || images == nil {
-		return cmp.Or(d.Pending, images)
+	if d.Pending == nil {
+		return images
 	}
 	both := d.Pending.DeepCopy()
 	both.Changes = append(both.Changes, images.Changes...)
 	return both
 }
 
-// withImagesOfGiven returns what can be given now: the wanted template with the images of the given one. If that loses items, only the
-// user may want it, and not along with another image: options may need it.
-func (i Input) withImagesOfGiven(wanted Given) Given {
-	candidate := withImageOf(i.Given.Template, wanted.Template)
-	before := containers(i.Given.Template)
-	for name, container := range containers(candidate) {
-		if given := before[name]; given != nil {
-			container.Image = given.Image
+// withImagesOfGiven returns what can be given now: the given template with the user's changes, without the images of some containers. If
+// that loses items, only the user may want it, and not along with another image: options may need it.
+func (i Input) withImagesOfGiven(wanted Given, names []string) Given {
+	before, err := i.Render(i.Given.Spec)
+	if err != nil {
+		return *i.Given
+	}
+	candidate, err := merge(i.Given.Template, before, wanted.Template)
+	if err != nil {
+		return *i.Given
+	}
+	images, spec := ImagesOf(i.Given.Template), wanted.Spec
+	if slices.Contains(names, pod.MemcachedContainer) && images[pod.MemcachedContainer] != ImagesOf(wanted.Template)[pod.MemcachedContainer] {
+		candidate = withImageOf(i.Given.Template, candidate)
+		spec.Image, spec.Version = i.Given.Spec.Image, i.Given.Spec.Version // The user still asks for the image.
+	}
+	for at := range candidate.Spec.Containers {
+		if name := ptr.Deref(candidate.Spec.Containers[at].Name, ""); slices.Contains(names, name) && images[name] != "" {
+			candidate.Spec.Containers[at].Image = ptr.To(images[name])
 		}
 	}
-	spec := wanted.Spec
-	spec.Image, spec.Version = i.Given.Spec.Image, i.Given.Spec.Version // The user still asks for the image.
 	switch _, class := i.compare(i.Given.Template, candidate); class {
 	case diff.None:
 		return Given{Template: i.Given.Template, Spec: spec}
@@ -99,32 +124,19 @@ func (i Input) withImagesOfGiven(wanted Given) Given {
 	return Given{Template: candidate, Spec: spec}
 }
 
-// newImages returns the images of a template that the given one does not have in the same container, by the names of the containers.
-func newImages(given, wanted *Template) map[string]string {
-	images, before := map[string]string{}, containers(given)
-	for name, container := range containers(wanted) {
-		image := ptr.Deref(container.Image, "")
-		if before[name] == nil || ptr.Deref(before[name].Image, "") != image {
-			images[name] = image
+// ImagesOf returns the images of a template by the names of the containers.
+func ImagesOf(template *Template) map[string]string {
+	images := map[string]string{}
+	if template.Spec != nil {
+		for _, container := range template.Spec.Containers {
+			images[ptr.Deref(container.Name, "")] = ptr.Deref(container.Image, "")
 		}
 	}
 	return images
 }
 
-// containers returns the containers of a template by name.
-func containers(template *Template) map[string]*Container {
-	found := map[string]*Container{}
-	if template.Spec != nil {
-		for i := range template.Spec.Containers {
-			found[ptr.Deref(template.Spec.Containers[i].Name, "")] = &template.Spec.Containers[i]
-		}
-	}
-	return found
-}
-
 // pullIDOf identifies the approval to give a template although its images are missing on nodes. It implies the approval of the
 // template itself.
 func pullIDOf(template *Template) string {
-	marked := owned.Convert[Template](template).WithAnnotations(map[string]string{inputs.PullAnnotation: ""})
-	return idOf(marked)
+	return idOf(owned.Convert[Template](template).WithAnnotations(map[string]string{inputs.PullAnnotation: ""}))
 }

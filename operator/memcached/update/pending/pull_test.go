@@ -13,8 +13,8 @@ import (
 
 var (
 	pulling = inputs.PullProblem{}
-	broken  = inputs.PullProblem{Message: "the image cannot be pulled", OfImage: true}
-	refused = inputs.PullProblem{Message: "the pod is refused"}
+	broken  = inputs.PullProblem{Message: "the image cannot be pulled"}
+	refused = inputs.PullProblem{Message: "the pod is refused", Refused: true}
 )
 
 // decideWithout is like decide for a StatefulSet, while the images that begin with missing are not on its node.
@@ -25,9 +25,9 @@ func decideWithout(
 	decision, err := pending.Decide(pending.Input{
 		Given: &given, Spec: spec, Render: now.render, Version: version, Features: inputs.Features{Resize: true},
 		Missing: func(images map[string]string) []pending.Missing {
-			for _, image := range images {
+			for container, image := range images {
 				if strings.HasPrefix(image, missing) {
-					return []pending.Missing{{Node: "node-1", Problem: problem}}
+					return []pending.Missing{{Container: container, Node: "node-1", Problem: problem}}
 				}
 			}
 			return nil
@@ -76,7 +76,7 @@ func TestImagesThatAreMissing(t *testing.T) {
 		"being pulled": {before: at("1.6.18"), now: at("1.6.18", labelled), missing: "agent:2", problem: pulling, images: old,
 			pull: pending.Pull{Message: "Images are being pulled on node node-1"}},
 		"an agent that cannot be pulled": {before: at("1.6.18"), now: at("1.6.18", labelled), missing: "agent:2", problem: broken, images: old,
-			labelled: true, pending: "agentImage Live", pull: pending.Pull{Failed: true, Alone: true, ByUser: true}},
+			labelled: true, pending: "agentImage Live", pull: pending.Pull{Failed: true, Alone: true}},
 		"nobody has asked for it": {before: at("1.6.18"), now: at("1.6.18"), missing: "agent:2", problem: broken, images: old,
 			pending: "agentImage Live", pull: pending.Pull{Failed: true, Alone: true}},
 		"a version that the user has asked for": {before: at("1.6.18", warm), now: at("1.6.45", warm, labelled), missing: "memcached:1.6.45",
@@ -87,7 +87,7 @@ func TestImagesThatAreMissing(t *testing.T) {
 			pull:    pending.Pull{Failed: true, Alone: true, ByUser: true}},
 		"a change of the user's that loses items, and another agent": {before: at("1.6.18"),
 			now: at("1.6.18", labelled, func(s *v1alpha1.MemcachedSpec) { s.Threads = ptr.To[int32](2) }), missing: "agent:2", problem: broken,
-			images: old, labelled: true, pending: "agentImage Live", pull: pending.Pull{Failed: true, Alone: true, ByUser: true}},
+			images: old, labelled: true, pending: "agentImage Live", pull: pending.Pull{Failed: true, Alone: true}},
 		"beside another pending change": {before: at(""), now: at(""), missing: "agent:2", problem: broken, images: old,
 			pending: "image Cold, agentImage Live", pull: pending.Pull{Failed: true}},
 		"refused": {before: at("1.6.18"), now: at("1.6.18"), missing: "agent:2", problem: refused, images: old,
@@ -152,5 +152,38 @@ func TestAnImageThatComesLater(t *testing.T) {
 	later := decideWithout(t, "none", broken, kept.Given, second, spec)
 	if got := images(later.Given.Template); got != "agent:2 memcached:1.6.45" || later.Pending != nil {
 		t.Errorf("the pods get %s, pending is %+v", got, later.Pending)
+	}
+}
+
+// A template that pods already have in part waits as well, and may be approved.
+func TestAnImageThatIsMissingHalfWay(t *testing.T) {
+	spec := statefulSet()
+	given := givenBy(t, second, spec)
+	decision := decideWithout(t, "memcached:1.6.45", broken, given, second, spec)
+	if got := images(decision.Given.Template); got != "agent:2 memcached:1.6.45" || decision.Pull == nil || !decision.Pull.Failed {
+		t.Fatalf("the pods get %s and wait for %+v", got, decision.Pull)
+	}
+	if got := pendingFields(decision); got != "image Cold" || decision.Pending.Class != "Cold" {
+		t.Errorf("pending are %q, at worst %s", got, decision.Pending.Class)
+	}
+	spec.Updates = &v1alpha1.MemcachedUpdates{Release: decision.Pending.ID}
+	if decision = decideWithout(t, "memcached:1.6.45", broken, given, second, spec); decision.Pull != nil || decision.Pending != nil {
+		t.Errorf("after the approval, they wait for %+v", decision.Pull)
+	}
+}
+
+// What the user changes while an image of the operator's is missing is the user's change, and nothing else is: an image that the operator
+// wants later, and that loses items, waits for approval.
+func TestWhoWantsAnImageAfterAnotherWasMissing(t *testing.T) {
+	pinned, unpinned := statefulSet(), statefulSet()
+	pinned.Version = "1.6.18"
+	kept := decideWithout(t, "agent:3", broken, givenBy(t, first, pinned), third, unpinned)
+	later := decideWithout(t, "none", broken, kept.Given, second, unpinned)
+	if got := images(later.Given.Template); got != "agent:2 memcached:1.6.18" || later.Pending == nil {
+		t.Errorf("the pods get %s, pending is %+v", got, later.Pending)
+	}
+	kept = decideWithout(t, "agent:3", broken, givenBy(t, first, unpinned), third, pinned)
+	if again := decideWithout(t, "agent:3", broken, kept.Given, third, pinned); again.Cause != inputs.ByOperator {
+		t.Errorf("the agent is wanted by %s", again.Cause)
 	}
 }

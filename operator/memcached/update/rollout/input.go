@@ -35,6 +35,11 @@ type Input struct {
 	// PullPods are the pods that have pulled images for the pods of the StatefulSet.
 	PullPods []corev1.Pod
 
+	// Pulling says which images are missing on nodes, empty if none are: no running pod gets another image. PullFailed is true if they
+	// may never come.
+	Pulling    string
+	PullFailed bool
+
 	// States are what the agents report, by the name of the pod. An agent that cannot be reached has no entry.
 	States map[string]*agentapi.State
 

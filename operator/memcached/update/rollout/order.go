@@ -77,6 +77,9 @@ func (p *planner) updateServing(m *member, d *difference) (Step, error) {
 				"%[1]s is not replaced, because there is no record of what it was given: it may differ in %[2]s. "+
 					"To have it replaced, which loses its items: kubectl delete pod %[1]s", m.name(), d.text())}, nil
 		}
+		if step, waits := p.pulling(m, d); waits {
+			return step, nil
+		}
 		if step, closed := p.gate(m); closed {
 			return step, nil
 		}

@@ -66,8 +66,9 @@ func (p *planner) pulled(m *member, wanted *corev1.Container) string {
 	for i := range p.PullPods {
 		pull := &p.PullPods[i]
 		container := pods.Container(pull.Spec.Containers, wanted.Name)
-		if pull.Spec.NodeName == m.pod.Spec.NodeName && pull.Status.Phase == corev1.PodSucceeded && container != nil &&
-			inputs.PulledImages(pull)[wanted.Name] == wanted.Image {
+		_, done := inputs.PullOf(pull, p.Now)
+		if done && pull.Spec.NodeName == m.pod.Spec.NodeName && container != nil &&
+			inputs.PulledBy(pull) == (inputs.Pulled{Container: wanted.Name, Image: wanted.Image}) {
 			return container.Image
 		}
 	}

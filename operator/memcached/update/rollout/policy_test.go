@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -207,10 +208,11 @@ func TestTheImageThatWasPulledOnTheNode(t *testing.T) {
 	}{
 		"on the node":       {func(*corev1.Pod) {}, "mirror/agent:2"},
 		"on another node":   {func(p *corev1.Pod) { p.Spec.NodeName = "other" }, "agent:2"},
-		"not yet":           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, "agent:2"},
-		"of another change": {func(p *corev1.Pod) { p.Annotations[inputs.PullAnnotation] = `{"agent":"agent:3"}` }, "agent:2"},
+		"not yet":           {func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }, "agent:2"},
+		"of another change": {func(p *corev1.Pod) { p.Annotations[inputs.PullAnnotation] = `{"container":"agent","image":"agent:3"}` }, "agent:2"},
 		"of another container": {func(p *corev1.Pod) {
-			p.Spec.Containers[0].Name, p.Annotations[inputs.PullAnnotation] = "memcached", `{"memcached":"agent:2"}`
+			p.Spec.Containers[0].Name, p.Status.ContainerStatuses[0].Name = "memcached", "memcached"
+			p.Annotations[inputs.PullAnnotation] = `{"container":"memcached","image":"agent:2"}`
 		}, "agent:2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,9 +220,11 @@ func TestTheImageThatWasPulledOnTheNode(t *testing.T) {
 			c.pod(0).Spec.NodeName = "node"
 			c.want(withWarmRestart().with(newAgent))
 			pull := corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{inputs.PullAnnotation: `{"agent":"agent:2"}`}},
+				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{inputs.PullAnnotation: `{"container":"agent","image":"agent:2"}`}},
 				Spec:       corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "agent", Image: "mirror/agent:2"}}},
-				Status:     corev1.PodStatus{Phase: corev1.PodSucceeded},
+				Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+					Name: "agent", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
+				}}},
 			}
 			test.change(&pull)
 			input := c.input()
@@ -233,5 +237,44 @@ func TestTheImageThatWasPulledOnTheNode(t *testing.T) {
 				t.Errorf("the patch is %s, want %s", step.Patch, want)
 			}
 		})
+	}
+}
+
+// While images are missing on nodes, no pod that serves clients gets another one: the template may have one that nobody wants any more.
+func TestNoPodGetsAnotherImageWhileImagesAreMissing(t *testing.T) {
+	cold, warm := withoutWarmRestart(), withWarmRestart()
+	for name, test := range map[string]struct {
+		begin  templateOptions
+		change func(*templateOptions)
+		kind   rollout.Kind
+	}{
+		"a cold image":        {cold, newVersion, rollout.Wait},
+		"a warm image":        {warm, newVersion, rollout.Wait},
+		"the agent's image":   {cold, newAgent, rollout.Wait},
+		"a cold change":       {cold, moreConnections, rollout.Replace},
+		"a live change":       {warm, func(s *templateOptions) { s.labels = map[string]string{"a": "b"} }, rollout.Patch},
+		"an image and memory": {cold, moreMemoryAndNewAgent, rollout.Wait},
+	} {
+		for _, failed := range []bool{true, false} {
+			c := newCluster(t, 2, test.begin)
+			c.want(test.begin.with(test.change))
+			input := c.input()
+			input.Pulling, input.PullFailed = "images are being pulled", failed
+			step, err := rollout.Next(input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if waits := test.kind == rollout.Wait; step.Kind != test.kind || waits && (step.Message != "images are being pulled" || step.Stuck != failed) {
+				t.Errorf("%s: the step is %s: %s, stuck: %t", name, step.Kind, step.Message, step.Stuck)
+			}
+		}
+	}
+	c := newCluster(t, 2, cold)
+	c.want(cold.with(newVersion))
+	c.unready(1, 2*time.Minute)
+	input := c.input()
+	input.Pulling = "images are being pulled"
+	if step, err := rollout.Next(input); err != nil || step.Kind != rollout.Replace {
+		t.Errorf("a broken pod is not repaired: %s: %s, %v", step.Kind, step.Message, err)
 	}
 }

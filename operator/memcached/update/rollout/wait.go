@@ -21,6 +21,9 @@ func (p *planner) beforeRestart(m *member, d *difference) (Step, bool, error) {
 	if len(restarts) == 0 || m.broken(p.Now) {
 		return Step{}, false, nil
 	}
+	if step, waits := p.pulling(m, d); waits {
+		return step, true, nil
+	}
 	_, memcached := restarts[pod.MemcachedContainer]
 	if memcached && d.class == diff.Warm && m.agent == nil && !m.degraded(p.Now) {
 		step, err := p.awaitAgent(m)
@@ -28,6 +31,14 @@ func (p *planner) beforeRestart(m *member, d *difference) (Step, bool, error) {
 	}
 	step, waits := p.incomplete()
 	return step, waits, nil
+}
+
+// pulling waits until the images that a pod is to get are on its node.
+func (p *planner) pulling(m *member, d *difference) (Step, bool) {
+	if p.Pulling == "" || len(p.restarts(m, d)) == 0 {
+		return Step{}, false
+	}
+	return Step{Kind: Wait, Pod: m.pod, Message: p.Pulling, After: later, Stuck: p.PullFailed}, true
 }
 
 // awaitAgent waits for an agent that does not answer. The update state of the pod says since when, because one answer that is missed
