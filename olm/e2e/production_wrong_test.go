@@ -88,7 +88,7 @@ func (p *production) waitsForImage(servers []*clients.Memcached, loads ...*clien
 	p.patch(`{"image":"docker.io/library/memcached:no-such-tag"}`)
 	message := p.says(2*time.Minute, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonUpdateStuck, "On node", "no-such-tag", "cannot be pulled")
 	p.t.Logf("an image that cannot be pulled: %s", message)
-	p.says(time.Minute, cachev1alpha1.ConditionUpdatePending, cachev1alpha1.ReasonWaitingForRelease, "no-such-tag", "cannot be pulled", "to go on without it: kubectl patch")
+	p.says(time.Minute, cachev1alpha1.ConditionUpdatePending, cachev1alpha1.ReasonWaitingForRelease, "no-such-tag", "cannot be pulled", "To stop the pods for it all the same", "kubectl patch")
 	p.patch(`{"podLabels":{"changed":"meanwhile"}}`)
 	must(p.t, walk.Within(p.t.Context(), time.Minute, "the label on every pod", func(context.Context) error {
 		for _, pod := range cachePods(p.t.Context(), p.t, p.key) {

@@ -30,7 +30,8 @@ func updatePending(memcached *v1alpha1.Memcached, plan desired.Plan) metav1.Cond
 	why := fmt.Sprintf("A change that this version of the operator brings would lose items, so it waits for approval: %s. "+
 		"To approve it, which replaces the pods one by one", strings.Join(fields, ", "))
 	if plan.Pull != nil && plan.Pull.Alone {
-		why = plan.Pull.Message + ". Pods are not stopped for an image that may not come. It is tried again; to go on without it"
+		why = plan.Pull.Message + ". The pods keep the image that they have, and the pull is tried again. If the image is wrong, correct spec.image " +
+			"or spec.version. To stop the pods for it all the same, one at a time, each until the image can be pulled"
 	}
 	return metav1.Condition{
 		Type: v1alpha1.ConditionUpdatePending, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonWaitingForRelease,
