@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -132,8 +133,8 @@ func TestARepairedWorkloadOfAnEarlierReleaseNamesItsRecord(t *testing.T) {
 	})
 	s.awaitReady("cache", 2)
 	record := testenv.MustGet[appsv1.ControllerRevision](s.Env, repaired.Annotations[owned.RecordAnnotation])
-	if record.Annotations[inputs.RecordRevisionAnnotation] != repaired.Status.UpdateRevision {
-		t.Errorf("the StatefulSet names %s, which is of the revision %q", record.Name, record.Annotations[inputs.RecordRevisionAnnotation])
+	if note := record.Annotations[inputs.NoteAnnotation]; !strings.Contains(note, `"revision":"`+repaired.Status.UpdateRevision+`"`) {
+		t.Errorf("the StatefulSet names %s, whose note is %s", record.Name, note)
 	}
 	if named := repaired.Spec.Template.Annotations[owned.RecordAnnotation]; named != "" {
 		t.Errorf("the template names %s", named)

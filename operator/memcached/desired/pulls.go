@@ -40,13 +40,10 @@ const (
 type Pulls struct {
 	// StatefulSet is what the cache gets once the images are there. What admission policies make of its images is to be pulled.
 	StatefulSet owned.Configuration
-
 	// Create are pods with the images as they were rendered. Some replace those of Delete.
 	Create []*corev1.Pod
-
 	// Delete are pods that have pulled what is not wanted any more, or have failed a while ago.
 	Delete []*corev1.Pod
-
 	// Now is the time.
 	Now time.Time
 }
@@ -56,23 +53,18 @@ type Pulls struct {
 func MakePulls(in inputs.Inputs) Pulls {
 	pulls := Pulls{Now: in.Now}
 	wanted, _ := workloads(in)
-	decision, err := decide(in, wanted.given)
-	if err != nil && wanted.given != nil {
-		decision = keep(in, wanted.given)
-	}
-	needed := pullPods(in, decision.Images)
+	decision, _ := decide(in, wanted.given)
+	needed := pullPods(in, pending.ImagesOf(decision.Wanted))
 	if len(needed) > 0 {
 		pulls.StatefulSet = wanted.make(in, inputs.Record{Template: decision.Wanted})
 	}
 	for i := range in.PullPods {
 		found := &in.PullPods[i]
-		if found.DeletionTimestamp != nil {
-			delete(needed, found.Name)
-			continue
-		}
+		next := needed[found.Name]
 		problem, _ := inputs.PullOf(found, in.Now)
 		again := problem.Message != "" && !problem.Slow && in.Now.Sub(found.CreationTimestamp.Time) >= repeatPull
-		switch next := needed[found.Name]; {
+		switch {
+		case found.DeletionTimestamp != nil: // Another one can be created once it is gone.
 		case next == nil && !usesPulled(wanted.given, found):
 			pulls.Delete = append(pulls.Delete, found)
 		case next != nil && again:
@@ -99,18 +91,13 @@ func usesPulled(given *inputs.Workload, found *corev1.Pod) bool {
 func missingImages(in inputs.Inputs, images map[string]string) []pending.Missing {
 	var missing []pending.Missing
 	for name, wanted := range pullPods(in, images) {
-		next := pending.Missing{Container: wanted.Spec.Containers[0].Name, Node: wanted.Spec.NodeName}
-		i := slices.IndexFunc(in.PullPods, func(p corev1.Pod) bool { return p.Name == name })
-		if i >= 0 {
-			problem, pulled := inputs.PullOf(&in.PullPods[i], in.Now)
-			if pulled {
-				continue
-			}
-			next.Problem = problem
-		} else if refusal := in.RefusedPulls[name]; refusal != "" {
-			next.Problem = inputs.PullProblem{Message: refusal, Refused: true}
+		problem, pulled := in.RefusedPulls[name], false
+		if i := slices.IndexFunc(in.PullPods, func(p corev1.Pod) bool { return p.Name == name }); i >= 0 {
+			problem, pulled = inputs.PullOf(&in.PullPods[i], in.Now)
 		}
-		missing = append(missing, next)
+		if !pulled {
+			missing = append(missing, pending.Missing{Container: wanted.Spec.Containers[0].Name, Node: wanted.Spec.NodeName, Problem: problem})
+		}
 	}
 	slices.SortFunc(missing, func(a, b pending.Missing) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Container, b.Container))

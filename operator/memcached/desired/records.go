@@ -3,7 +3,6 @@ package desired
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -26,12 +25,8 @@ const takeOverDelay = 2 * time.Second
 
 // recordPlan is what a decision means for the records of a workload.
 type recordPlan struct {
-	// newest is the record of the decision.
-	newest inputs.Record
-
-	// all are the records that there are then, the newest first.
+	// all are the records that there are then, the newest first: that of the decision.
 	all []inputs.Record
-
 	// write are the records to apply, in this order, and remove those that nothing refers to any more.
 	write, remove []inputs.Record
 }
@@ -50,29 +45,21 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 			return plan, reconcileerror.Waiting(v1alpha1.ReasonNodesUpdating, takeOverDelay, fmt.Errorf(
 				"StatefulSet %s is not changed before Kubernetes has processed its latest change", in.Memcached.Name))
 		}
-		record, err := newRecord(in, kind, given.Template)
-		if err != nil {
-			return plan, err
-		}
+		record := newRecord(in, kind, given.Template)
 		record.Spec, record.TakenOver, record.Revision, record.Cause = given.Spec, true, given.Revision, inputs.ByUser
 		record.Hash = given.Hash
 		plan.add(record)
 		plan.write, keep[record.Name] = append(plan.write, record), true
 	}
-	decided, err := newRecord(in, kind, decision.Given.Template)
-	if err != nil {
-		return plan, err
-	}
+	decided := newRecord(in, kind, decision.Given.Template)
 	decided.Cause = decision.Cause
-	if decided, err = plan.existing(decided); err != nil {
-		return plan, err
-	}
+	decided = plan.existing(decided)
 	if decided.Cause == inputs.ByOperator && given != nil && given.RolledOut && given.Record.Name == decided.Name {
 		decided.RolledOut = true
 	}
 	decided.Spec = pending.ForPods(decision.Given.Spec)
-	plan.newest = plan.add(decided)
-	plan.write = append(slices.DeleteFunc(plan.write, func(r inputs.Record) bool { return r.Name == decided.Name }), plan.newest)
+	plan.add(decided)
+	plan.write = append(slices.DeleteFunc(plan.write, func(r inputs.Record) bool { return r.Name == decided.Name }), plan.all[0])
 	for _, record := range plan.all {
 		if record.Name != decided.Name && !keep[record.Name] && (given == nil || !given.Uses(record.Name)) {
 			plan.remove = append(plan.remove, record)
@@ -83,72 +70,46 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 
 // existing returns the record that there is of the template of another one, or else that one. The newest record keeps its cause: its
 // rollout goes on.
-func (p *recordPlan) existing(decided inputs.Record) (inputs.Record, error) {
-	for _, record := range p.all {
-		if same, err := inputs.SameTemplate(record, decided); err != nil {
-			return decided, err
-		} else if same {
-			if record.Number < p.all[0].Number {
-				record.Cause, record.RolledOut = decided.Cause, false
-			}
-			return record, nil
-		}
+func (p *recordPlan) existing(decided inputs.Record) inputs.Record {
+	i := slices.IndexFunc(p.all, decided.SameTemplate)
+	if i < 0 {
+		return decided
 	}
-	return decided, nil
-}
-
-// add makes a record the newest one.
-func (p *recordPlan) add(record inputs.Record) inputs.Record {
-	if len(p.all) > 0 && p.all[0].Name != record.Name || record.Number == 0 {
-		record.Number = 1
-		if len(p.all) > 0 {
-			record.Number = p.all[0].Number + 1
-		}
+	record := p.all[i]
+	if record.Number < p.all[0].Number {
+		record.Cause, record.RolledOut = decided.Cause, false
 	}
-	rest := slices.DeleteFunc(p.all, func(r inputs.Record) bool { return r.Name == record.Name })
-	p.all = slices.Insert(rest, 0, record)
 	return record
 }
 
-// newRecord returns the record of a template, with its name.
-func newRecord(in inputs.Inputs, kind string, template *pending.Template) (inputs.Record, error) {
-	record := inputs.Record{Workload: kind, Template: template}
-	raw, err := inputs.EncodeRecord(record)
-	if err != nil {
-		return record, err
+// add makes a record the newest one.
+func (p *recordPlan) add(record inputs.Record) {
+	if newest := append(p.all, inputs.Record{})[0]; record.Number == 0 || newest.Name != record.Name {
+		record.Number = newest.Number + 1
 	}
-	sum := sha256.Sum256(raw)
+	rest := slices.DeleteFunc(p.all, func(r inputs.Record) bool { return r.Name == record.Name })
+	p.all = slices.Insert(rest, 0, record)
+}
+
+// newRecord returns the record of a template, with its name.
+func newRecord(in inputs.Inputs, kind string, template *pending.Template) inputs.Record {
+	record := inputs.Record{Workload: kind, Template: template}
+	sum := sha256.Sum256(record.Data())
 	record.Name = fmt.Sprintf("%s-record-%s", in.Memcached.Name, hex.EncodeToString(sum[:5]))
-	return record, nil
+	return record
 }
 
 // record returns the object that holds a record.
-func record(in inputs.Inputs, record inputs.Record) (owned.Configuration, error) {
-	data, err := inputs.EncodeRecord(record)
-	if err != nil {
-		return nil, err
-	}
-	spec, err := json.Marshal(record.Spec)
-	if err != nil {
-		return nil, fmt.Errorf("encode the spec: %w", err)
-	}
-	annotations := map[string]string{inputs.RecordSpecAnnotation: string(spec), inputs.RecordCauseAnnotation: string(record.Cause)}
-	if record.TakenOver {
-		annotations[inputs.RecordRevisionAnnotation] = record.Revision
-		annotations[inputs.RecordHashAnnotation] = record.Hash
-	}
-	if record.RolledOut {
-		annotations[inputs.RecordRolledOutAnnotation] = "true"
-	}
+func record(in inputs.Inputs, record inputs.Record) owned.Configuration {
 	return appsv1ac.ControllerRevision(record.Name, in.Memcached.Namespace).
 		WithLabels(map[string]string{
 			owned.LabelName: inputs.ApplicationName, owned.LabelManagedBy: owned.Manager, owned.LabelComponent: "record", owned.LabelPartOf: in.Memcached.Name,
 			inputs.CacheLabel: in.Memcached.Name,
 		}).
-		WithAnnotations(annotations).
+		WithAnnotations(map[string]string{inputs.NoteAnnotation: record.Note()}).
 		WithOwnerReferences(owner(in.Memcached)).
-		WithData(runtime.RawExtension{Raw: data}).
-		WithRevision(record.Number), nil
+		WithData(runtime.RawExtension{Raw: record.Data()}).
+		WithRevision(record.Number)
 }
 
 // recordName returns the annotation that names a record, nil for a template of an earlier release: to add the annotation would
@@ -158,19 +119,4 @@ func recordName(record inputs.Record) map[string]string {
 		return nil
 	}
 	return map[string]string{owned.RecordAnnotation: record.Name}
-}
-
-// given returns what a Deployment was given. Versions before 0.3.0 kept no record, and knew no field of the spec that pods
-// are made from. If the template is not one of theirs, somebody removed the record, and the template was made for the
-// present spec.
-func given(in inputs.Inputs) *inputs.Workload {
-	if in.Deployment == nil || !in.Deployment.Unrecorded {
-		return in.Deployment
-	}
-	workload := *in.Deployment
-	plain, err := render(in, v1alpha1.MemcachedSpec{})
-	if err != nil || !pending.SameButImage(workload.Template, plain) {
-		workload.Spec = in.Memcached.Spec
-	}
-	return &workload
 }

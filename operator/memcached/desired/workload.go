@@ -1,6 +1,8 @@
 package desired
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
@@ -29,6 +31,21 @@ func workloads(in inputs.Inputs) (wanted, other workload) {
 	return wanted, other
 }
 
+// given returns what a Deployment was given. Versions before 0.3.0 kept no record, and knew no field of the spec that pods
+// are made from. If the template is not one of theirs, somebody removed the record, and the template was made for the
+// present spec.
+func given(in inputs.Inputs) *inputs.Workload {
+	if in.Deployment == nil || !in.Deployment.Unrecorded {
+		return in.Deployment
+	}
+	workload := *in.Deployment
+	plain, err := render(in, v1alpha1.MemcachedSpec{})
+	if err != nil || !pending.SameButImage(workload.Template, plain) {
+		workload.Spec = in.Memcached.Spec
+	}
+	return &workload
+}
+
 // planWorkload plans what runs the pods. When the user changes the kind, the old one stays until the new one is ready.
 func planWorkload(in inputs.Inputs) (Plan, error) {
 	var plan Plan
@@ -41,9 +58,6 @@ func planWorkload(in inputs.Inputs) (Plan, error) {
 		return plan, err
 	}
 	decision, err := decide(in, wanted.given)
-	if err != nil && wanted.given != nil {
-		decision = keep(in, wanted.given)
-	}
 	plan.Pending, plan.Pull = decision.Pending, decision.Pull
 	if decision.Given.Template != nil {
 		if recordErr := plan.addWorkload(in, wanted, decision); recordErr != nil {
@@ -72,10 +86,7 @@ func (p *Plan) addWorkload(in inputs.Inputs, wanted workload, decision pending.D
 	}
 	reference := named(in, wanted.kind)
 	for _, toWrite := range records.write {
-		configuration, err := record(in, toWrite)
-		if err != nil {
-			return err
-		}
+		configuration := record(in, toWrite)
 		p.Present = append(p.Present, configuration)
 		p.Needs = append(p.Needs, owned.Need{Object: reference, Needs: owned.ReferenceTo(configuration)})
 	}
@@ -83,11 +94,11 @@ func (p *Plan) addWorkload(in inputs.Inputs, wanted workload, decision pending.D
 		p.Absent = append(p.Absent, recordReference(in, old))
 	}
 	p.Records = records.all
-	p.Present = append(p.Present, wanted.make(in, records.newest))
+	p.Present = append(p.Present, wanted.make(in, records.all[0]))
 	p.Recorded = append(p.Recorded, owned.Recorded{
-		Object: reference, Record: records.newest.Name, SpecApplied: in.Memcached.Status.ObservedGeneration == in.Memcached.Generation,
-		Changed: wanted.given != nil && (wanted.given.Record == nil && !records.newest.TakenOver ||
-			wanted.given.Record != nil && wanted.given.Record.Name != records.newest.Name),
+		Object: reference, Record: records.all[0].Name, SpecApplied: in.Memcached.Status.ObservedGeneration == in.Memcached.Generation,
+		Changed: wanted.given != nil && (wanted.given.Record == nil && !records.all[0].TakenOver ||
+			wanted.given.Record != nil && wanted.given.Record.Name != records.all[0].Name),
 		Release:   ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Release,
 		Automatic: ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Policy == v1alpha1.UpdateAutomatic,
 	})
@@ -98,15 +109,17 @@ func recordReference(in inputs.Inputs, record inputs.Record) owned.Reference {
 	return owned.Reference{GroupVersionKind: recordKind, Namespace: in.Memcached.Namespace, Name: record.Name}
 }
 
-// decide chooses the template of the pods.
+// decide chooses the template of the pods. If the spec is wrong, that is the given one.
 func decide(in inputs.Inputs, given *inputs.Workload) (pending.Decision, error) {
-	if err := checkCombination(in.Memcached.Spec); err != nil {
-		return pending.Decision{}, err
+	var decision pending.Decision
+	err := cmp.Or(checkCombination(in.Memcached.Spec), checkSecrets(in))
+	if err == nil {
+		decision, err = pending.Decide(input(in, in.Memcached.Spec, given))
 	}
-	if err := checkSecrets(in); err != nil {
-		return pending.Decision{}, err
+	if err != nil && given != nil {
+		decision = keep(in, given)
 	}
-	return pending.Decide(input(in, in.Memcached.Spec, given))
+	return decision, err
 }
 
 // keep leaves the pods as they are. A change that was pending stays pending.

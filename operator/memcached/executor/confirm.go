@@ -3,10 +3,12 @@ package executor
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/kube/apply"
@@ -33,19 +35,14 @@ func confirm(ctx context.Context, live client.Reader, input rollout.Input) error
 
 // same reports whether the pods in the input are still the pods of the StatefulSet.
 func same(input rollout.Input, now []metav1.PartialObjectMetadata) bool {
-	known := map[string]*corev1.Pod{}
+	before, after := map[types.UID]string{}, map[types.UID]string{}
 	for i := range input.Pods {
-		known[input.Pods[i].Name] = &input.Pods[i]
+		before[input.Pods[i].UID] = input.Pods[i].ResourceVersion
 	}
 	for i := range now {
-		if !metav1.IsControlledBy(&now[i], input.StatefulSet) {
-			continue
+		if metav1.IsControlledBy(&now[i], input.StatefulSet) {
+			after[now[i].UID] = now[i].ResourceVersion
 		}
-		pod := known[now[i].Name]
-		if pod == nil || pod.UID != now[i].UID || pod.ResourceVersion != now[i].ResourceVersion {
-			return false
-		}
-		delete(known, now[i].Name)
 	}
-	return len(known) == 0
+	return maps.Equal(before, after)
 }

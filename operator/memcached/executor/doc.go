@@ -10,5 +10,5 @@
 // protects it would prevent its repair. A degraded pod is unready because of its agent, but serves clients. Package rollout makes
 // sure that such a pod is deleted only while no other pod is being updated.
 //
-// A file uses only declarations of the files after it: executor.go, patch.go, pull.go, confirm.go, evict.go, refusal.go.
+// A file uses only declarations of the files after it: executor.go, pull.go, confirm.go, evict.go, refusal.go.
 package executor

@@ -2,16 +2,15 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -26,7 +25,7 @@ const mostPulls = 20
 
 // Pull creates and deletes the pods that pull images. It returns why pods cannot be created, by their names, if a quota or an
 // admission policy refuses them. Those that have to wait for others are created by a later reconcile.
-func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]string, error) {
+func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]inputs.PullProblem, error) {
 	for _, pod := range pulls.Delete {
 		//nolint:forbidigo // Pull pods are in no plan: they are never repaired.
 		err := e.Client.Delete(ctx, pod.DeepCopy(), client.Preconditions{UID: &pod.UID})
@@ -34,90 +33,83 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]st
 			return nil, fmt.Errorf("delete pod %s/%s, which has pulled images: %w", pod.Namespace, pod.Name, err)
 		}
 	}
-	create, err := e.allowed(ctx, pulls)
-	if err != nil || len(create) == 0 {
+	if len(pulls.Create) == 0 {
+		return nil, nil
+	}
+	free, err := e.freePulls(ctx, pulls.Now)
+	if err != nil {
 		return nil, err
 	}
 	set, err := e.admitted(ctx, pulls.StatefulSet)
 	if err != nil {
 		return nil, err
 	}
-	refused := map[string]string{}
-	for _, pod := range create {
+	refusals := map[string]inputs.PullProblem{}
+	for i, pod := range pulls.Create {
 		for i := range pod.Spec.Containers {
 			if admitted := pods.Container(set.Spec.Template.Spec.Containers, pod.Spec.Containers[i].Name); admitted != nil {
 				pod.Spec.Containers[i].Image = admitted.Image
 			}
 		}
+		var options []client.CreateOption
+		if i >= free {
+			options = append(options, client.DryRunAll) // A pod that waits for others may be refused as well.
+		}
 		//nolint:forbidigo // As above.
-		err := e.Client.Create(ctx, pod)
+		err := e.Client.Create(ctx, pod, options...)
 		switch {
 		case apierrors.IsAlreadyExists(err):
-			if refused[pod.Name], err = e.foreign(ctx, pod); err != nil {
-				return refused, err
-			}
-		case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-			refused[pod.Name] = fmt.Sprintf("the pod that pulls images cannot be created: %s", err)
-		case err != nil:
-			return refused, fmt.Errorf("create pod %s/%s, which pulls images: %w", pod.Namespace, pod.Name, err)
+			refusals[pod.Name], err = e.foreign(ctx, pod)
+		case refused(err):
+			refusals[pod.Name], err = inputs.PullProblem{Message: fmt.Sprintf("the pod that pulls images cannot be created: %s", err), Refused: true}, nil
+		}
+		if err != nil {
+			return refusals, fmt.Errorf("create pod %s/%s, which pulls images: %w", pod.Namespace, pod.Name, err)
 		}
 	}
-	return refused, nil
+	return refusals, nil
 }
 
-// foreign returns what is wrong with a pod that exists already, empty if the operator created it for the same cache: then its own cache
-// will have it in a moment.
-func (e *Executor) foreign(ctx context.Context, pod *corev1.Pod) (string, error) {
+// foreign returns what is wrong with a pod that exists already, nothing if the operator created it for the same cache: then its own
+// cache will have it in a moment.
+func (e *Executor) foreign(ctx context.Context, pod *corev1.Pod) (inputs.PullProblem, error) {
 	found := &corev1.Pod{}
 	if err := e.Live.Get(ctx, client.ObjectKeyFromObject(pod), found); err != nil {
-		return "", client.IgnoreNotFound(err)
+		return inputs.PullProblem{}, client.IgnoreNotFound(err)
 	}
-	owner := metav1.GetControllerOf(found)
-	if owner != nil && owner.UID == pod.OwnerReferences[0].UID && maps.Equal(found.Labels, pod.Labels) {
-		return "", nil
+	if owner := metav1.GetControllerOf(found); owner != nil && owner.UID == pod.OwnerReferences[0].UID && maps.Equal(found.Labels, pod.Labels) {
+		return inputs.PullProblem{}, nil
 	}
-	return fmt.Sprintf("pod %s, which is to pull images, belongs to somebody else or was changed: delete it", pod.Name), nil
+	message := fmt.Sprintf("pod %s, which is to pull images, belongs to somebody else or was changed: delete it", pod.Name)
+	return inputs.PullProblem{Message: message, Refused: true}, nil
 }
 
-// allowed returns the pods that may be created now. Pods that may never pull their images hold nobody up.
-func (e *Executor) allowed(ctx context.Context, pulls desired.Pulls) ([]*corev1.Pod, error) {
-	if len(pulls.Create) == 0 {
-		return nil, nil
-	}
+// freePulls returns how many pods may be created now. Pods that may never pull their images hold nobody up.
+func (e *Executor) freePulls(ctx context.Context, now time.Time) (int, error) {
 	found, free := &corev1.PodList{}, mostPulls
 	labels := client.MatchingLabels{owned.LabelManagedBy: owned.Manager, owned.LabelComponent: desired.PullComponent}
 	if err := e.Client.List(ctx, found, labels, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list the pods that pull images: %w", err)
+		return 0, fmt.Errorf("list the pods that pull images: %w", err)
 	}
 	for i := range found.Items {
-		if problem, pulled := inputs.PullOf(&found.Items[i], pulls.Now); !pulled && problem.Message == "" {
+		if problem, pulled := inputs.PullOf(&found.Items[i], now); !pulled && problem.Message == "" {
 			free--
 		}
 	}
-	return pulls.Create[:max(0, min(free, len(pulls.Create)))], nil
+	return free, nil
 }
 
 // admitted returns a StatefulSet as the API server would store it. A StatefulSet that it refuses has no containers: the write
 // reports why.
 func (e *Executor) admitted(ctx context.Context, configuration owned.Configuration) (*appsv1.StatefulSet, error) {
-	raw, err := json.Marshal(configuration)
-	if err != nil {
-		return nil, fmt.Errorf("encode the StatefulSet: %w", err)
-	}
-	object, set := &unstructured.Unstructured{}, &appsv1.StatefulSet{}
-	if err := json.Unmarshal(raw, &object.Object); err != nil {
-		return nil, fmt.Errorf("encode the StatefulSet: %w", err)
-	}
+	object := &unstructured.Unstructured{Object: *owned.Convert[map[string]any](configuration)}
 	//nolint:forbidigo // A dry run writes nothing.
-	err = e.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.DryRunAll, client.FieldOwner(owned.Manager), client.ForceOwnership)
+	err := e.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.DryRunAll, client.FieldOwner(owned.Manager), client.ForceOwnership)
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		return set, nil
+	case refused(err):
+		return &appsv1.StatefulSet{}, nil
 	case err != nil:
 		return nil, fmt.Errorf("ask for the images of StatefulSet %s/%s: %w", object.GetNamespace(), object.GetName(), err)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, set); err != nil {
-		return nil, fmt.Errorf("decode the StatefulSet that the API server returned: %w", err)
-	}
-	return set, nil
+	return owned.Convert[appsv1.StatefulSet](object.Object), nil
 }

@@ -76,8 +76,8 @@ func TestAForeignPullPodIsReported(t *testing.T) {
 		}
 		refused, err := f.executor.Pull(t.Context(), pulls)
 		f.must(err)
-		if refused["pull"] != want {
-			t.Errorf("of %s, it is refused because %q, want %q", owner, refused["pull"], want)
+		if refused["pull"].Message != want {
+			t.Errorf("of %s, it is refused because %q, want %q", owner, refused["pull"].Message, want)
 		}
 	}
 }

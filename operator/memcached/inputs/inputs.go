@@ -33,7 +33,7 @@ type Inputs struct {
 
 	// PullPods are the pods that make sure that images are on nodes. RefusedPulls says why such pods cannot be created, by their names.
 	PullPods     []corev1.Pod
-	RefusedPulls map[string]string
+	RefusedPulls map[string]PullProblem
 
 	// AgentRestarts is true while the operator restarts the agent of a pod that serves clients.
 	AgentRestarts bool

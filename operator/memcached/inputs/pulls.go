@@ -42,7 +42,6 @@ func PulledBy(pod *corev1.Pod) Pulled {
 type PullProblem struct {
 	// Message is a sentence without the node. It is empty while the image is being pulled as expected.
 	Message string
-
 	// Refused is true if the pull pod cannot be created, and Slow if it still pulls.
 	Refused, Slow bool
 }

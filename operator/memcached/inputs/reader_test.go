@@ -42,17 +42,16 @@ func TestAWorkloadOfAnotherSizeIsNotSettled(t *testing.T) {
 func TestAWorkloadWasGivenTheRecordThatItNames(t *testing.T) {
 	owner := testkit.MakeMemcached("cache").Namespace("default").UID("owner").Size(1).Obj()
 	own := []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))}
-	record := func(number int64, annotations map[string]string) *appsv1.ControllerRevision {
-		annotations["cache.example.com/spec"] = `{"size":0}`
+	record := func(number int64, note inputs.Record) *appsv1.ControllerRevision {
 		return &appsv1.ControllerRevision{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: "default", Name: fmt.Sprintf("record-%d", number), OwnerReferences: own, Annotations: annotations,
+				Namespace: "default", Name: fmt.Sprintf("record-%d", number), OwnerReferences: own, Annotations: map[string]string{inputs.NoteAnnotation: note.Note()},
 				Labels: map[string]string{"app.kubernetes.io/managed-by": "memcached-operator", inputs.CacheLabel: "cache"},
 			},
 			Revision: number, Data: runtime.RawExtension{Raw: []byte(`{"workload":"Deployment","template":{"metadata":{"name":"` + fmt.Sprint(number) + `"}}}`)},
 		}
 	}
-	takenOver := record(1, map[string]string{inputs.RecordRevisionAnnotation: "", inputs.RecordHashAnnotation: "old"})
+	takenOver := record(1, inputs.Record{TakenOver: true, Hash: "old"})
 	for name, test := range map[string]struct {
 		annotations map[string]string
 		want        string
@@ -65,7 +64,7 @@ func TestAWorkloadWasGivenTheRecordThatItNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache", OwnerReferences: own, Annotations: test.annotations}}
 			reader := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).
-				WithObjects(deployment, takenOver.DeepCopy(), record(2, map[string]string{}), record(3, map[string]string{})).Build()
+				WithObjects(deployment, takenOver.DeepCopy(), record(2, inputs.Record{}), record(3, inputs.Record{})).Build()
 			none := func() (inputs.Features, error) { return inputs.Features{}, nil }
 			in, err := (&inputs.Reader{Cached: reader, Live: reader, Features: none}).Read(t.Context(), owner, metav1.Now())
 			if err != nil {
@@ -94,7 +93,7 @@ func TestRecordsOfAnOrphanedStatefulSetAreInUse(t *testing.T) {
 		name := fmt.Sprintf("record-%d", number)
 		objects = append(objects, &appsv1.ControllerRevision{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: "default", Name: name, Annotations: map[string]string{inputs.RecordSpecAnnotation: `{"size":0}`},
+				Namespace: "default", Name: name, Annotations: map[string]string{inputs.NoteAnnotation: `{"spec":{"size":0}}`},
 				Labels: map[string]string{owned.LabelManagedBy: owned.Manager, inputs.CacheLabel: "cache"},
 			},
 			Revision: number, Data: runtime.RawExtension{Raw: []byte(`{"workload":"StatefulSet","template":{"metadata":{"name":"` + name + `"}}}`)},

@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,26 +23,8 @@ import (
 // otherwise the StatefulSet controller would take a record without an owner for its own, and Services would select a pull pod.
 const CacheLabel = "cache.example.com/memcached"
 
-// The annotations of a record. Unlike its data, they can change.
-const (
-	// RecordSpecAnnotation holds the part of the spec that the template was last rendered for, in JSON.
-	RecordSpecAnnotation = "cache.example.com/spec"
-
-	// RecordRevisionAnnotation is on the record of a template that an earlier release gave a StatefulSet, and names the revision
-	// that has it: the template itself does not name its record. It is empty on the record of a Deployment.
-	RecordRevisionAnnotation = "cache.example.com/revision"
-
-	// RecordHashAnnotation is on the record of a template that an earlier release gave a workload, and holds the hash that this
-	// release had put into an annotation of the workload. Another hash on the workload means that it was given something else since.
-	RecordHashAnnotation = "cache.example.com/hash"
-
-	// RecordCauseAnnotation says who wanted the template: a Cause.
-	RecordCauseAnnotation = "cache.example.com/cause"
-
-	// RecordRolledOutAnnotation is on the record of a template that the operator wanted, once all pods have had it and were ready.
-	// Whatever happens to the pods afterwards is no part of its rollout.
-	RecordRolledOutAnnotation = "cache.example.com/rolled-out"
-)
+// NoteAnnotation holds what can change about a Record, in JSON: unlike an annotation, the data of a ControllerRevision cannot change.
+const NoteAnnotation = "cache.example.com/note"
 
 // Cause says who wanted a template.
 type Cause string
@@ -54,83 +38,66 @@ const (
 )
 
 // Record is a pod template that the operator rendered and gave a workload. It is a ControllerRevision that the cache owns: its data
-// cannot be changed, and whoever may only edit workloads cannot write it. What runs is read from records and not from live
-// objects, which others may have changed.
+// cannot be changed, and those who may only edit workloads cannot write it. What runs is read from records and not from live objects,
+// which others may have changed.
 type Record struct {
 	// Name of the ControllerRevision. It depends on Workload and Template.
-	Name string
-
+	Name string `json:"-"`
 	// Workload is the kind of the workload: Deployment or StatefulSet.
-	Workload string
-
+	Workload string `json:"-"`
 	// Template is the pod template without RecordAnnotation.
-	Template *corev1ac.PodTemplateSpecApplyConfiguration
-
-	// Spec is the part of the spec that the template was last rendered for.
-	Spec v1alpha1.MemcachedSpec
-
+	Template *corev1ac.PodTemplateSpecApplyConfiguration `json:"-"`
 	// Number is higher than that of all records that were given earlier.
-	Number int64
-
-	// TakenOver is true if an earlier release gave the template, which then does not name this record. Revision is the revision
-	// that the StatefulSet controller made of it.
-	TakenOver bool
-	Revision  string
-
-	// Hash is what the workload of an earlier release had in the annotation applied-hash.
-	Hash string
-
+	Number int64 `json:"-"`
+	// Spec is the part of the spec that the template was last rendered for.
+	Spec v1alpha1.MemcachedSpec `json:"spec"`
 	// Cause says who wanted the template.
-	Cause Cause
-
-	// RolledOut is true if that is ByOperator, and all pods have had the template and were ready.
-	RolledOut bool
+	Cause Cause `json:"cause"`
+	// RolledOut is true if that is ByOperator, and all pods have had the template and were ready. What happens to the pods afterwards is
+	// no part of its rollout.
+	RolledOut bool `json:"rolledOut,omitempty"`
+	// TakenOver is true if an earlier release gave the template, which then does not name this record. Revision is the revision that the
+	// StatefulSet controller made of it, and Hash what the workload had in the annotation applied-hash: another hash means that the
+	// workload was given something else since.
+	TakenOver bool   `json:"takenOver,omitempty"`
+	Revision  string `json:"revision,omitempty"`
+	Hash      string `json:"hash,omitempty"`
 }
 
-// RecordData is the data of a record.
-type RecordData struct {
+// recordData is the data of a record.
+type recordData struct {
 	Workload string                                      `json:"workload"`
 	Template *corev1ac.PodTemplateSpecApplyConfiguration `json:"template"`
 }
 
 // decodeRecord returns the record that a ControllerRevision holds.
 func decodeRecord(revision *appsv1.ControllerRevision) (Record, error) {
-	record := Record{Name: revision.Name, Number: revision.Revision, Cause: Cause(revision.Annotations[RecordCauseAnnotation])}
-	record.Revision, record.TakenOver = revision.Annotations[RecordRevisionAnnotation], hasKey(revision.Annotations, RecordRevisionAnnotation)
-	record.RolledOut = hasKey(revision.Annotations, RecordRolledOutAnnotation)
-	record.Hash = revision.Annotations[RecordHashAnnotation]
-	var data RecordData
-	if err := json.Unmarshal(revision.Data.Raw, &data); err != nil {
-		return Record{}, fmt.Errorf("the record %s/%s: %w", revision.Namespace, revision.Name, err)
+	record, data := Record{}, recordData{}
+	err := errors.Join(json.Unmarshal([]byte(revision.Annotations[NoteAnnotation]), &record), json.Unmarshal(revision.Data.Raw, &data))
+	if err == nil && data.Template == nil {
+		err = errors.New("it has no template")
 	}
-	record.Workload, record.Template = data.Workload, data.Template
-	if record.Template == nil {
-		return Record{}, fmt.Errorf("the record %s/%s has no template", revision.Namespace, revision.Name)
+	if err != nil {
+		return Record{}, fmt.Errorf("the record %s/%s cannot be read: %w", revision.Namespace, revision.Name, err)
 	}
-	if err := json.Unmarshal([]byte(revision.Annotations[RecordSpecAnnotation]), &record.Spec); err != nil {
-		return Record{}, fmt.Errorf("the annotation %s of the record %s/%s: %w", RecordSpecAnnotation, revision.Namespace, revision.Name, err)
-	}
+	record.Name, record.Number, record.Workload, record.Template = revision.Name, revision.Revision, data.Workload, data.Template
 	return record, nil
 }
 
-// EncodeRecord returns the data of a record.
-func EncodeRecord(record Record) ([]byte, error) {
-	raw, err := json.Marshal(RecordData{Workload: record.Workload, Template: record.Template})
-	if err != nil {
-		return nil, fmt.Errorf("encode the pod template: %w", err)
-	}
-	return raw, nil
+// Data returns the data of the record.
+func (r Record) Data() []byte {
+	raw, _ := json.Marshal(recordData{Workload: r.Workload, Template: r.Template}) // A pod template can always be encoded.
+	return raw
+}
+
+// Note returns what NoteAnnotation holds.
+func (r Record) Note() string {
+	raw, _ := json.Marshal(r) // A spec and texts can always be encoded.
+	return string(raw)
 }
 
 // SameTemplate reports whether two records have the same data.
-func SameTemplate(a, b Record) (bool, error) {
-	left, err := EncodeRecord(a)
-	if err != nil {
-		return false, err
-	}
-	right, err := EncodeRecord(b)
-	return bytes.Equal(left, right), err
-}
+func (r Record) SameTemplate(other Record) bool { return bytes.Equal(r.Data(), other.Data()) }
 
 func hasKey(of map[string]string, key string) bool {
 	_, has := of[key]
@@ -164,43 +131,45 @@ func records(ctx context.Context, reader client.Reader, owner *v1alpha1.Memcache
 
 // Newest returns the newest record of a kind of workload, nil if there is none.
 func Newest(records []Record, workload string) *Record {
+	return find(records, func(r *Record) bool { return r.Workload == workload })
+}
+
+// RecordNamed returns the record of a name, nil if there is none.
+func RecordNamed(records []Record, name string) *Record {
+	return find(records, func(r *Record) bool { return r.Name == name })
+}
+
+// find returns the first record that is wanted, nil if there is none.
+func find(records []Record, wanted func(*Record) bool) *Record {
 	for i := range records {
-		if records[i].Workload == workload {
+		if wanted(&records[i]) {
 			return &records[i]
 		}
 	}
 	return nil
 }
 
-// RecordNamed returns the record of a name, nil if there is none.
-func RecordNamed(records []Record, name string) *Record {
-	i := slices.IndexFunc(records, func(r Record) bool { return r.Name == name })
-	if i < 0 {
-		return nil
+// TemplateOf returns the pod template of a revision of a StatefulSet, which holds it as a patch of the StatefulSet.
+func TemplateOf(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
+	var set struct {
+		Spec struct {
+			Template corev1.PodTemplateSpec `json:"template"`
+		} `json:"spec"`
 	}
-	return &records[i]
+	err := json.Unmarshal(revision.Data.Raw, &set)
+	return &set.Spec.Template, err
 }
 
 // RecordOf returns the record of the template that a revision of a StatefulSet has, nil if there is none.
 func RecordOf(records []Record, revision *appsv1.ControllerRevision) *Record {
-	var set struct {
-		Spec struct {
-			Template struct {
-				Metadata metav1.ObjectMeta `json:"metadata"`
-			} `json:"template"`
-		} `json:"spec"`
+	template, err := TemplateOf(revision)
+	if err != nil {
+		return nil // The comparison of a pod with this revision reports the error.
 	}
-	if err := json.Unmarshal(revision.Data.Raw, &set); err != nil {
-		return nil // Whoever compares pods with this revision reports the error.
-	}
-	if named := set.Spec.Template.Metadata.Annotations[owned.RecordAnnotation]; named != "" {
+	if named := template.Annotations[owned.RecordAnnotation]; named != "" {
 		return RecordNamed(records, named)
 	}
-	i := slices.IndexFunc(records, func(r Record) bool { return r.Revision != "" && r.Revision == revision.Name })
-	if i < 0 {
-		return nil
-	}
-	return &records[i]
+	return find(records, func(r *Record) bool { return r.Revision != "" && r.Revision == revision.Name })
 }
 
 // recordsOf returns the records that revisions refer to, by the names of the revisions.

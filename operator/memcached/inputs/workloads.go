@@ -96,18 +96,15 @@ func (m *Reader) given(ctx context.Context, in *Inputs, kind string, object clie
 		return nil, err
 	}
 	given.Hash = hash
-	return given, given.findRecord(in.Records, kind)
+	given.findRecord(in.Records, kind)
+	return given, nil
 }
 
 // recordGiven returns the record of what a workload was given, which names a record or, if an earlier release wrote it, has a hash of
 // that release. It returns nil if the workload has to be taken over.
 func recordGiven(records []Record, kind, named, hash string) *Record {
 	if named == "" {
-		i := slices.IndexFunc(records, func(r Record) bool { return r.Workload == kind && r.TakenOver && r.Hash == hash })
-		if i < 0 {
-			return nil
-		}
-		return &records[i]
+		return find(records, func(r *Record) bool { return r.Workload == kind && r.TakenOver && r.Hash == hash })
 	}
 	if record := RecordNamed(records, named); record != nil && record.Workload == kind {
 		return record
@@ -121,18 +118,11 @@ func workloadOf(record *Record) *Workload {
 
 // findRecord looks for a record of the template among those of earlier decisions: somebody may only have removed the annotation that
 // names it.
-func (w *Workload) findRecord(records []Record, kind string) error {
-	for i := range records {
-		same, err := SameTemplate(records[i], Record{Workload: kind, Template: w.Template})
-		if err != nil {
-			return err
-		}
-		if same && !records[i].TakenOver {
-			w.Record, w.Spec, w.Unrecorded = &records[i], records[i].Spec, false
-			return nil
-		}
+func (w *Workload) findRecord(records []Record, kind string) {
+	given := Record{Workload: kind, Template: w.Template}
+	if record := find(records, func(r *Record) bool { return !r.TakenOver && r.SameTemplate(given) }); record != nil {
+		w.Record, w.Spec, w.Unrecorded = record, record.Spec, false
 	}
-	return nil
 }
 
 // takeOver returns what an earlier release gave a workload: what v0.3.0 recorded in annotations, or what the API server says was

@@ -182,8 +182,3 @@ func agentImage(c comparison) (Class, string) {
 	}
 	return Live, "Only the agent restarts, in the same pod; memcached keeps running and keeps its items."
 }
-
-// volumeSize has a reason of its own, because a larger limit of a volume looks as if it could be live.
-func volumeSize(comparison) (Class, string) {
-	return Cold, "The size of the volume that holds the items is fixed when a pod starts: each pod is replaced and starts empty."
-}

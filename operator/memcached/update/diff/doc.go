@@ -25,6 +25,6 @@
 //     The caller therefore has to take CacheMemory of a running pod from `stats settings`. The agent makes sure that memcached
 //     does not go on with the old -m when it restarts in a pod whose memory limit was lowered.
 //
-// A file uses only declarations of the files after it: diff.go, fields.go, classes.go, template.go, flatten.go, defaults.go,
-// change.go, state.go.
+// A file uses only declarations of the files after it: diff.go, fields.go, classes.go, template.go, flatten.go,
+// state.go.
 package diff

@@ -22,75 +22,51 @@ type field struct {
 
 // fields has an entry for each field of State except Rest, which func rest compares.
 var fields = []field{
-	{name: "workload", text: func(s State) string { return string(s.Workload) },
-		class: cold("The new workload creates its own pods, which start empty; the old pods are removed when the new ones are ready.")},
-	{name: "image", text: func(s State) string { return s.Image }, class: image},
-	{name: "version", text: func(s State) string { return s.Version }, class: version},
-	{name: "command", text: func(s State) string { return list(s.Command) }, class: command},
+	{"workload", func(s State) string { return string(s.Workload) }, cold("The new workload creates its own pods, which start empty; the old pods are removed when the new ones are ready.")},
+	{"image", func(s State) string { return s.Image }, image},
+	{"version", func(s State) string { return s.Version }, version},
+	{"command", func(s State) string { return list(s.Command) }, command},
 
-	{name: "arguments.cacheMemory", text: func(s State) string { return number(s.Arguments.CacheMemory) + "Mi" }, class: cacheMemory},
-	{name: "arguments.maxConnections", text: func(s State) string { return number(s.Arguments.MaxConnections) },
-		class: replaced("The number of connections")},
-	{name: "arguments.maxItemSize", text: func(s State) string { return bytes(s.Arguments.MaxItemSize) },
-		class: layout("The largest item size")},
-	{name: "arguments.threads", text: func(s State) string { return number(s.Arguments.Threads) }, class: replaced("The number of threads")},
-	{name: "arguments.port", text: func(s State) string { return number(s.Arguments.Port) }, class: replaced("The port")},
-	{name: "arguments.minItemSpace", text: func(s State) string { return number(s.Arguments.MinItemSpace) },
-		class: layout("The smallest item size (-n)")},
-	{name: "arguments.growthFactor", text: func(s State) string { return s.Arguments.GrowthFactor },
-		class: layout("The growth factor (-f)")},
-	{name: "arguments.noCAS", text: func(s State) string { return strconv.FormatBool(s.Arguments.NoCAS) },
-		class: layout("Switching CAS off or on (-C)")},
-	{name: "arguments.slabOptions", text: func(s State) string { return list(s.Arguments.SlabOptions) },
-		class: layout("A slab option")},
-	{name: "arguments.memoryFile", text: func(s State) string { return s.Arguments.MemoryFile },
-		class: cold("Warm restart keeps the items in a file, and memcached does not find them without it or in another file: each pod is replaced and starts empty.")},
-	{name: "arguments.hashPower", text: hashPowerText, class: hashPower},
-	{name: "arguments.tls", text: func(s State) string { return strconv.FormatBool(s.Arguments.TLS) },
-		class: replaced("Whether clients use TLS")},
-	{name: "arguments.tlsOptions", text: func(s State) string { return list(s.Arguments.TLSOptions) },
-		class: replaced("The TLS options")},
-	{name: "arguments.authFile", text: func(s State) string { return s.Arguments.AuthFile },
-		class: replaced("Whether clients authenticate")},
-	{name: "arguments.other", text: func(s State) string { return list(s.Arguments.Other) },
-		class: replaced("An argument")},
+	{"arguments.cacheMemory", func(s State) string { return number(s.Arguments.CacheMemory) + "Mi" }, cacheMemory},
+	{"arguments.maxConnections", func(s State) string { return number(s.Arguments.MaxConnections) }, replaced("The number of connections")},
+	{"arguments.maxItemSize", func(s State) string { return bytes(s.Arguments.MaxItemSize) }, layout("The largest item size")},
+	{"arguments.threads", func(s State) string { return number(s.Arguments.Threads) }, replaced("The number of threads")},
+	{"arguments.port", func(s State) string { return number(s.Arguments.Port) }, replaced("The port")},
+	{"arguments.minItemSpace", func(s State) string { return number(s.Arguments.MinItemSpace) }, layout("The smallest item size (-n)")},
+	{"arguments.growthFactor", func(s State) string { return s.Arguments.GrowthFactor }, layout("The growth factor (-f)")},
+	{"arguments.noCAS", func(s State) string { return strconv.FormatBool(s.Arguments.NoCAS) }, layout("Switching CAS off or on (-C)")},
+	{"arguments.slabOptions", func(s State) string { return list(s.Arguments.SlabOptions) }, layout("A slab option")},
+	{"arguments.memoryFile", func(s State) string { return s.Arguments.MemoryFile }, cold("Warm restart keeps the items in a file, and memcached does not find them without it or in another file: each pod is replaced and starts empty.")},
+	{"arguments.hashPower", func(s State) string { return number(s.Arguments.HashPower) }, hashPower},
+	{"arguments.tls", func(s State) string { return strconv.FormatBool(s.Arguments.TLS) }, replaced("Whether clients use TLS")},
+	{"arguments.tlsOptions", func(s State) string { return list(s.Arguments.TLSOptions) }, replaced("The TLS options")},
+	{"arguments.authFile", func(s State) string { return s.Arguments.AuthFile }, replaced("Whether clients authenticate")},
+	{"arguments.other", func(s State) string { return list(s.Arguments.Other) }, replaced("An argument")},
 
-	{name: "resources.limits.cpu", text: func(s State) string { return milli(s.Resources.CPULimit) },
-		class: resources(func(r Resources) int64 { return r.CPULimit })},
-	{name: "resources.limits.memory", text: func(s State) string { return bytes(s.Resources.MemoryLimit) },
-		class: memoryLimit},
-	{name: "resources.requests.cpu", text: func(s State) string { return milli(s.Resources.CPURequest) },
-		class: resources(func(r Resources) int64 { return r.CPURequest })},
-	{name: "resources.requests.memory", text: func(s State) string { return bytes(s.Resources.MemoryRequest) },
-		class: resources(func(r Resources) int64 { return r.MemoryRequest })},
+	{"resources.limits.cpu", func(s State) string { return milli(s.Resources.CPULimit) }, resources(func(r Resources) int64 { return r.CPULimit })},
+	{"resources.limits.memory", func(s State) string { return bytes(s.Resources.MemoryLimit) }, memoryLimit},
+	{"resources.requests.cpu", func(s State) string { return milli(s.Resources.CPURequest) }, resources(func(r Resources) int64 { return r.CPURequest })},
+	{"resources.requests.memory", func(s State) string { return bytes(s.Resources.MemoryRequest) }, resources(func(r Resources) int64 { return r.MemoryRequest })},
 
-	{name: "scheduling.affinity", text: func(s State) string { return s.Scheduling.Affinity }, class: replaced("The affinity")},
-	{name: "scheduling.nodeSelector", text: func(s State) string { return pairs(s.Scheduling.NodeSelector) },
-		class: replaced("The node selector")},
-	{name: "scheduling.priorityClass", text: func(s State) string { return s.Scheduling.PriorityClass },
-		class: replaced("The priority")},
-	{name: "scheduling.tolerations", text: func(s State) string { return list(s.Scheduling.Tolerations) },
-		class: replaced("The tolerations")},
-	{name: "scheduling.topologySpread", text: func(s State) string { return list(s.Scheduling.TopologySpread) },
-		class: replaced("The spread")},
+	{"scheduling.affinity", func(s State) string { return s.Scheduling.Affinity }, replaced("The affinity")},
+	{"scheduling.nodeSelector", func(s State) string { return pairs(s.Scheduling.NodeSelector) }, replaced("The node selector")},
+	{"scheduling.priorityClass", func(s State) string { return s.Scheduling.PriorityClass }, replaced("The priority")},
+	{"scheduling.tolerations", func(s State) string { return list(s.Scheduling.Tolerations) }, replaced("The tolerations")},
+	{"scheduling.topologySpread", func(s State) string { return list(s.Scheduling.TopologySpread) }, replaced("The spread")},
 
-	{name: "certificates.secret", text: func(s State) string { return s.CertificatesSecret }, class: replaced("The Secret with the certificate")},
-	{name: "users.secret", text: func(s State) string { return s.UsersSecret }, class: replaced("The Secret with the users")},
+	{"certificates.secret", func(s State) string { return s.CertificatesSecret }, replaced("The Secret with the certificate")},
+	{"users.secret", func(s State) string { return s.UsersSecret }, replaced("The Secret with the users")},
 
-	{name: "agentImage", text: func(s State) string { return s.AgentImage }, class: agentImage},
-	{name: "volumeSize", text: func(s State) string { return bytes(s.VolumeSize) }, class: volumeSize},
-	{name: "labels", text: func(s State) string { return pairs(s.Labels) },
-		class: patched("Labels are changed on the running pods.")},
-	{name: "annotations", text: func(s State) string { return pairs(s.Annotations) },
-		class: patched("Annotations are changed on the running pods.")},
+	{"agentImage", func(s State) string { return s.AgentImage }, agentImage},
+	{"volumeSize", func(s State) string { return bytes(s.VolumeSize) }, cold("The size of the volume that holds the items is fixed when a pod starts: each pod is replaced and starts empty.")},
+	{"labels", func(s State) string { return pairs(s.Labels) }, patched("Labels are changed on the running pods.")},
+	{"annotations", func(s State) string { return pairs(s.Annotations) }, patched("Annotations are changed on the running pods.")},
 }
 
 // rest returns a change for each other path of the pod template that differs.
 func rest(c comparison) []Change {
-	paths := maps.Clone(c.given.Rest)
-	if paths == nil {
-		paths = map[string]string{}
-	}
+	paths := map[string]string{}
+	maps.Copy(paths, c.given.Rest)
 	maps.Copy(paths, c.wanted.Rest)
 	var changes []Change
 	for path := range paths {
@@ -105,28 +81,23 @@ func rest(c comparison) []Change {
 	return changes
 }
 
-// hashPowerText is empty for a table that begins with memcached's own size.
-func hashPowerText(s State) string {
-	if s.Arguments.HashPower == 0 {
-		return ""
-	}
-	return number(s.Arguments.HashPower)
-}
-
-func number[T int32 | int64](n T) string { return strconv.FormatInt(int64(n), 10) }
-
-func bytes(n int64) string {
+// number is empty for 0, which means that memcached decides.
+func number[T int32 | int64](n T) string {
 	if n == 0 {
 		return ""
 	}
-	return resource.NewQuantity(n, resource.BinarySI).String()
+	return strconv.FormatInt(int64(n), 10)
 }
 
-func milli(n int64) string {
-	if n == 0 {
+func bytes(n int64) string { return quantity(resource.NewQuantity(n, resource.BinarySI)) }
+
+func milli(n int64) string { return quantity(resource.NewMilliQuantity(n, resource.DecimalSI)) }
+
+func quantity(q *resource.Quantity) string {
+	if q.IsZero() {
 		return ""
 	}
-	return resource.NewMilliQuantity(n, resource.DecimalSI).String()
+	return q.String()
 }
 
 // list quotes each element, so that different lists have different texts.

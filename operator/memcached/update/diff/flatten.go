@@ -1,68 +1,46 @@
 package diff
 
 import (
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// flatten returns the values in a pod template by path. The path names an element of a list by the element's name, if it has
-// one: for example "spec.containers[memcached].ports[memcached].containerPort".
-func flatten(template *corev1.PodTemplateSpec) (map[string]string, error) {
-	raw, err := json.Marshal(template)
-	if err != nil {
-		return nil, err
-	}
-	var tree map[string]any
-	if err := json.Unmarshal(raw, &tree); err != nil {
-		return nil, err
-	}
-	flat := map[string]string{}
-	return flat, collect(flat, "", tree)
+// defaults are those that the API server sets in the parts of a pod template that a release has rendered, by the names of the fields
+// (k8s.io/kubernetes, pkg/apis/core/v1/defaults.go).
+var defaults = map[string]string{
+	"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler", "securityContext": "{}",
+	"terminationGracePeriodSeconds": "30", "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+	"protocol": "TCP", "timeoutSeconds": "1", "periodSeconds": "10", "successThreshold": "1", "failureThreshold": "3", "defaultMode": "420",
 }
 
-func collect(flat map[string]string, path string, value any) error {
+// flatten adds the values below a path to flat. A path names an element of a list by the element's name, if it has one: for example
+// "spec.containers[memcached].ports[memcached].containerPort". Defaults of the API server are left out, so that a rendered template can
+// be compared with a stored one.
+func flatten(flat map[string]string, path string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
-		return collectMap(flat, path, value)
+		if len(value) == 0 {
+			set(flat, path, "{}") // An empty object has a meaning, as in "emptyDir: {}".
+		}
+		for key, child := range value {
+			flatten(flat, path+"."+key, child)
+		}
 	case []any:
 		for i, element := range value {
-			if err := collect(flat, fmt.Sprintf("%s[%s]", path, nameOf(element, i)), element); err != nil {
-				return err
-			}
+			flatten(flat, fmt.Sprintf("%s[%s]", path, nameOf(element, i)), element)
 		}
-		return nil
-	case string:
-		flat[path] = value
-		return nil
+	case nil: // The API server writes null for a field that is not set.
+	default:
+		set(flat, path, fmt.Sprint(value))
 	}
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	// The API server writes null for a field that is not set, such as creationTimestamp.
-	if string(raw) != "null" {
-		flat[path] = string(raw)
-	}
-	return nil
 }
 
-func collectMap(flat map[string]string, path string, value map[string]any) error {
-	// An empty object has a meaning, as in "emptyDir: {}".
-	if len(value) == 0 && path != "metadata" {
-		flat[path] = "{}"
+func set(flat map[string]string, path, value string) {
+	if defaults[path[strings.LastIndex(path, ".")+1:]] != value {
+		flat[path] = value
 	}
-	for key, child := range value {
-		below := key
-		if path != "" {
-			below = path + "." + key
-		}
-		if err := collect(flat, below, child); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func nameOf(element any, i int) string {
@@ -72,4 +50,14 @@ func nameOf(element any, i int) string {
 		}
 	}
 	return fmt.Sprint(i)
+}
+
+// pullPolicy returns the default for an image: Always for the tag "latest" and for an image without tag and digest, otherwise
+// IfNotPresent.
+func pullPolicy(image string) corev1.PullPolicy {
+	name := image[strings.LastIndex(image, "/")+1:]
+	if !strings.Contains(name, "@") && (!strings.Contains(name, ":") || strings.HasSuffix(name, ":latest")) {
+		return corev1.PullAlways
+	}
+	return corev1.PullIfNotPresent
 }

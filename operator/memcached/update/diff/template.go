@@ -3,10 +3,10 @@ package diff
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
@@ -19,15 +19,16 @@ import (
 // container for memcached, or if an argument of memcached cannot be parsed.
 func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	template = template.DeepCopy()
-	fillDefaults(&template.Spec)
 	version := template.Annotations[pod.VersionAnnotation]
 	delete(template.Annotations, pod.VersionAnnotation)
 	spec := &template.Spec
+	for i := range spec.Containers {
+		if container := &spec.Containers[i]; container.ImagePullPolicy == pullPolicy(container.Image) {
+			container.ImagePullPolicy = "" // The default depends on the image, which is a change of its own.
+		}
+	}
 	state := State{
-		Workload:    workload,
-		Version:     version,
-		Labels:      maps.Clone(template.Labels),
-		Annotations: maps.Clone(template.Annotations),
+		Workload: workload, Version: version, Labels: template.Labels, Annotations: template.Annotations, Rest: map[string]string{},
 	}
 	memcached := pods.Container(spec.Containers, pod.MemcachedContainer)
 	if memcached == nil {
@@ -40,18 +41,13 @@ func Read(workload Workload, template *corev1.PodTemplateSpec) (State, error) {
 	state.Image, state.Command, state.Arguments = memcached.Image, memcached.Command, arguments
 	state.Resources = takeResources(&memcached.Resources)
 	memcached.Image, memcached.Command, memcached.Args = "", nil, nil
-	// The agent is a container or a sidecar (an init container that keeps running).
-	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-		if agent := pods.Container(containers, agentapi.AgentContainer); agent != nil {
-			state.AgentImage, agent.Image = agent.Image, ""
-		}
+	if agent := pods.Container(spec.Containers, agentapi.AgentContainer); agent != nil {
+		state.AgentImage, agent.Image = agent.Image, ""
 	}
 	takeVolumes(spec, &state)
-	if state.Scheduling, err = takeScheduling(spec); err != nil {
-		return State{}, err
-	}
-	template.Labels, template.Annotations = nil, nil
-	state.Rest, err = flatten(template)
+	state.Scheduling = takeScheduling(spec)
+	rest, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
+	flatten(state.Rest, "spec", rest)
 	return state, err
 }
 
@@ -86,37 +82,26 @@ func takeVolumes(spec *corev1.PodSpec, state *State) {
 }
 
 // takeScheduling moves the fields of Scheduling out of the pod spec.
-func takeScheduling(spec *corev1.PodSpec) (Scheduling, error) {
-	scheduling := Scheduling{NodeSelector: spec.NodeSelector, PriorityClass: spec.PriorityClassName}
+func takeScheduling(spec *corev1.PodSpec) Scheduling {
+	scheduling := Scheduling{
+		NodeSelector: spec.NodeSelector, PriorityClass: spec.PriorityClassName,
+		Tolerations: inJSON(spec.Tolerations), TopologySpread: inJSON(spec.TopologySpreadConstraints),
+	}
 	if spec.Affinity != nil {
-		raw, err := json.Marshal(spec.Affinity)
-		if err != nil {
-			return scheduling, err
-		}
-		scheduling.Affinity = string(raw)
-	}
-	var err error
-	if scheduling.Tolerations, err = inJSON(spec.Tolerations); err != nil {
-		return scheduling, err
-	}
-	if scheduling.TopologySpread, err = inJSON(spec.TopologySpreadConstraints); err != nil {
-		return scheduling, err
+		scheduling.Affinity = inJSON([]*corev1.Affinity{spec.Affinity})[0]
 	}
 	spec.NodeSelector, spec.PriorityClassName, spec.Affinity = nil, "", nil
 	spec.Tolerations, spec.TopologySpreadConstraints = nil, nil
-	return scheduling, nil
+	return scheduling
 }
 
 // inJSON returns each element as JSON, sorted, because their order means nothing to Kubernetes.
-func inJSON[T any](elements []T) ([]string, error) {
+func inJSON[T any](elements []T) []string {
 	var texts []string
 	for _, element := range elements {
-		raw, err := json.Marshal(element)
-		if err != nil {
-			return nil, err
-		}
+		raw, _ := json.Marshal(element) // Kubernetes' types can always be encoded.
 		texts = append(texts, string(raw))
 	}
 	slices.Sort(texts)
-	return texts, nil
+	return texts
 }

@@ -89,7 +89,6 @@ func TestReadTheReleasedTemplate(t *testing.T) {
 	}
 	for path, value := range map[string]string{
 		"spec.enableServiceLinks":                                             "false",
-		"spec.terminationGracePeriodSeconds":                                  "30",
 		"spec.containers[memcached].livenessProbe.failureThreshold":           "6",
 		"spec.containers[memcached].ports[memcached].containerPort":           "11211",
 		"spec.containers[memcached].securityContext.capabilities.drop[0]":     "ALL",
@@ -140,8 +139,7 @@ func TestReadCoversEveryPart(t *testing.T) {
 			[]string{"template.spec.containers[agent].resources.limits.memory"}},
 		"the agent is removed": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers = p.Spec.Containers[:1] },
 			[]string{"agentImage", "template.spec.containers[agent].args[0]", "template.spec.containers[agent].name",
-				"template.spec.containers[agent].resources.limits.memory", "template.spec.containers[agent].terminationMessagePath",
-				"template.spec.containers[agent].terminationMessagePolicy"}},
+				"template.spec.containers[agent].resources.limits.memory"}},
 		"an argument": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args[1] = "100" }, []string{"arguments.cacheMemory"}},
 		"the Secret of the certificate": {func(p *corev1.PodTemplateSpec) { p.Spec.Volumes[0].Secret.SecretName = "other" },
 			[]string{"certificates.secret"}},

@@ -3,11 +3,11 @@ package pending
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"strings"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
@@ -16,18 +16,12 @@ import (
 type Decision struct {
 	// Given is what to give the workload.
 	Given Given
-
 	// Cause says who wants the template of Given, if it is not the one that the workload has.
 	Cause inputs.Cause
-
 	// Pending is the change that waits for approval, nil if there is none.
 	Pending *v1alpha1.MemcachedPending
-
-	// Wanted is the template of Given if no image were missing on a node, and Images are its images by the names of the containers. There
-	// are none if the user has approved the change without them.
+	// Wanted is the template of Given if no image were missing on a node, nil if the user has approved the change without images.
 	Wanted *Template
-	Images map[string]string
-
 	// Pull is what Given waits for because images are missing on nodes, nil if it does not.
 	Pull *Pull
 }
@@ -55,19 +49,23 @@ func (i Input) decide() (Decision, error) {
 	if same(i.Given.Spec, i.Spec) && !i.released(wanted) {
 		all.Cause = inputs.ByOperator
 	}
-	switch _, class := i.compare(i.Given.Template, wanted); class {
-	case diff.None:
-		// The templates may differ in their bytes, and a Deployment replaces its pods for that. So the given one stays.
-		return Decision{Given: Given{Template: i.Given.Template, Spec: i.Spec}, Cause: all.Cause}, nil
-	case diff.NextReplacement, diff.Live, diff.Warm:
-		return all, nil
-	}
-	if i.classOfUserChanges(wanted) == diff.Cold || i.approved(wanted) {
+	var lossless bool
+	if all.Given, lossless = i.lossless(all.Given); lossless || i.classOfUserChanges(wanted) == diff.Cold || i.automatic() || i.released(wanted) {
 		return all, nil
 	}
 	kept := i.withoutLoss(wanted)
 	changes, class := i.compare(kept.Template, wanted)
 	return Decision{Given: kept, Cause: all.Cause, Pending: pendingChange(idOf(wanted), changes, class)}, nil
+}
+
+// lossless reports whether the pods keep their items with another template. Templates for the same pods may differ in their bytes, and a
+// Deployment replaces its pods for that, so the given template stays.
+func (i Input) lossless(next Given) (Given, bool) {
+	_, class := i.compare(i.Given.Template, next.Template)
+	if class == diff.None {
+		next.Template = i.Given.Template
+	}
+	return next, class != diff.Cold
 }
 
 // classOfUserChanges returns what the changes that the user made since the given template do to the items.
@@ -80,15 +78,10 @@ func (i Input) classOfUserChanges(wanted *Template) diff.Class {
 		return diff.Cold // The user changed something, but it is unknown what.
 	}
 	if i.choseImage() {
-		before = withImageOf(i.Given.Template, before) // The user may ask for the very change that is pending.
+		before = withImagesOf(i.Given.Template, before, pod.MemcachedContainer) // The user may ask for the very change that is pending.
 	}
 	_, class := i.compare(before, wanted)
 	return class
-}
-
-// approved reports whether the change to the wanted template may be made although it loses items.
-func (i Input) approved(wanted *Template) bool {
-	return i.automatic() || i.released(wanted)
 }
 
 func (i Input) automatic() bool {
@@ -101,17 +94,19 @@ func (i Input) released(wanted *Template) bool {
 }
 
 func (i Input) releases(id string) bool {
-	return i.Spec.Updates != nil && id != "" && i.Spec.Updates.Release == id
+	return i.Spec.Updates != nil && i.Spec.Updates.Release == id
 }
 
-// withoutLoss returns the template that has most of the wanted one without losing items.
+// withoutLoss returns the template that has most of the wanted one without losing items: all but the image, which most often loses them,
+// or else the user's changes.
 func (i Input) withoutLoss(wanted *Template) Given {
-	for _, candidate := range i.candidates(wanted) {
-		switch _, class := i.compare(i.Given.Template, candidate); class {
-		case diff.None:
-			return Given{Template: i.Given.Template, Spec: i.Spec} // The given bytes stay, as in Decide.
-		case diff.NextReplacement, diff.Live, diff.Warm:
-			return Given{Template: candidate, Spec: i.Spec}
+	sameImage := withImagesOf(i.Given.Template, wanted, pod.MemcachedContainer)
+	if next, lossless := i.lossless(Given{Template: sameImage, Spec: i.Spec}); lossless && !i.choseImage() {
+		return next
+	}
+	if merged := i.withUserChanges(wanted); merged != nil {
+		if next, lossless := i.lossless(Given{Template: merged, Spec: i.Spec}); lossless {
+			return next
 		}
 	}
 	return *i.Given
@@ -119,11 +114,7 @@ func (i Input) withoutLoss(wanted *Template) Given {
 
 // idOf identifies a wanted template: the ID stays the same as long as the template does.
 func idOf(wanted *Template) string {
-	raw, err := json.Marshal(wanted)
-	if err != nil {
-		return "" // Cannot happen: an apply configuration is plain JSON. An empty ID approves nothing.
-	}
-	sum := sha256.Sum256(raw)
+	sum := sha256.Sum256(encode(wanted))
 	return hex.EncodeToString(sum[:5])
 }
 

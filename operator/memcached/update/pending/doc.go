@@ -6,11 +6,11 @@
 // of a StatefulSet). Otherwise it is pending until the user approves it by its ID in spec.updates.release, or until
 // spec.updates.policy is Automatic. When a change of the user's loses the items anyway, the pending change is made along with it.
 //
-// Three kinds of template are involved: the given one, the wanted one, and candidates between the two, which have as much of the
-// wanted one as possible without losing items. What a candidate lacks of the wanted template is pending.
+// Three kinds of template are involved: the given one, the wanted one, and templates between the two, which have as much of the
+// wanted one as possible without losing items. What they lack of the wanted template is pending.
 //
 // A new image has to be on the nodes of the pods before it is in the template: a container that has been stopped for an image that
 // cannot be pulled does not come back. Images that cannot be pulled are pending, even those that the user has asked for.
 //
-// A file uses only declarations of the files after it: decide.go, pull.go, candidates.go, compare.go, input.go.
+// A file uses only declarations of the files after it: decide.go, pull.go, templates.go, input.go.
 package pending

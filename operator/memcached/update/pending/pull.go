@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/utils/ptr"
-
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
@@ -24,7 +22,6 @@ type Missing struct {
 type Pull struct {
 	// Message says what is missing where.
 	Message string
-
 	// Failed is true if the images may never come. They are pending then, and Alone is true if nothing else is. ByUser is true if
 	// the user has asked for them.
 	Failed, Alone, ByUser bool
@@ -37,8 +34,8 @@ func (i Input) afterPull(d Decision) Decision {
 	if i.releases(pullIDOf(wanted.Template)) {
 		return d
 	}
-	d.Wanted, d.Images = wanted.Template, ImagesOf(wanted.Template)
-	missing := i.Missing(d.Images)
+	d.Wanted = wanted.Template
+	missing := i.Missing(ImagesOf(d.Wanted))
 	if i.automatic() {
 		missing = slices.DeleteFunc(missing, func(m Missing) bool { return m.Problem.Refused })
 	}
@@ -76,7 +73,7 @@ func (i Input) withImagesPending(d Decision, names []string) *v1alpha1.Memcached
 		}
 		at := slices.IndexFunc(changes, func(c diff.Change) bool { return c.Field == field })
 		if at < 0 { // The template has the image already, but not all pods.
-			changes, at = append(changes, diff.Change{Field: field, Class: lost, To: d.Images[name]}), len(changes)
+			changes, at = append(changes, diff.Change{Field: field, Class: lost, To: ImagesOf(d.Wanted)[name]}), len(changes)
 			if lost.Worse(class) {
 				class = lost
 			}
@@ -95,44 +92,22 @@ func (i Input) withImagesPending(d Decision, names []string) *v1alpha1.Memcached
 // withImagesOfGiven returns what can be given now: the given template with the user's changes, without the images of some containers. If
 // that loses items, only the user may want it, and not along with another image: options may need it.
 func (i Input) withImagesOfGiven(wanted Given, names []string) Given {
-	before, err := i.Render(i.Given.Spec)
-	if err != nil {
+	candidate := i.withUserChanges(wanted.Template)
+	if candidate == nil {
 		return *i.Given
 	}
-	candidate, err := merge(i.Given.Template, before, wanted.Template)
-	if err != nil {
+	next := Given{Spec: wanted.Spec}
+	if ImagesOf(i.Given.Template)[pod.MemcachedContainer] == ImagesOf(wanted.Template)[pod.MemcachedContainer] {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == pod.MemcachedContainer })
+	} else if slices.Contains(names, pod.MemcachedContainer) {
+		next.Spec.Image, next.Spec.Version = i.Given.Spec.Image, i.Given.Spec.Version // The user still asks for the image.
+	}
+	next.Template = withImagesOf(i.Given.Template, candidate, names...)
+	next, lossless := i.lossless(next)
+	if !lossless && (i.choseImage() || i.classOfUserChanges(wanted.Template) != diff.Cold) {
 		return *i.Given
 	}
-	images, spec := ImagesOf(i.Given.Template), wanted.Spec
-	if slices.Contains(names, pod.MemcachedContainer) && images[pod.MemcachedContainer] != ImagesOf(wanted.Template)[pod.MemcachedContainer] {
-		candidate = withImageOf(i.Given.Template, candidate)
-		spec.Image, spec.Version = i.Given.Spec.Image, i.Given.Spec.Version // The user still asks for the image.
-	}
-	for at := range candidate.Spec.Containers {
-		if name := ptr.Deref(candidate.Spec.Containers[at].Name, ""); slices.Contains(names, name) && images[name] != "" {
-			candidate.Spec.Containers[at].Image = ptr.To(images[name])
-		}
-	}
-	switch _, class := i.compare(i.Given.Template, candidate); class {
-	case diff.None:
-		return Given{Template: i.Given.Template, Spec: spec}
-	case diff.Cold:
-		if i.choseImage() || i.classOfUserChanges(wanted.Template) != diff.Cold {
-			return *i.Given
-		}
-	}
-	return Given{Template: candidate, Spec: spec}
-}
-
-// ImagesOf returns the images of a template by the names of the containers.
-func ImagesOf(template *Template) map[string]string {
-	images := map[string]string{}
-	if template.Spec != nil {
-		for _, container := range template.Spec.Containers {
-			images[ptr.Deref(container.Name, "")] = ptr.Deref(container.Image, "")
-		}
-	}
-	return images
+	return next
 }
 
 // pullIDOf identifies the approval to give a template although its images are missing on nodes. It implies the approval of the

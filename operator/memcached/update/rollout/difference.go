@@ -3,43 +3,54 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/kube/pods"
+	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
 // difference is the difference between a pod and the wanted template.
 type difference struct {
-	template      *corev1.PodTemplateSpec     // The given rendering of the pod, see givenTemplate.
-	given, wanted diff.State                  // The given and the wanted rendering, for package diff.
-	resize        corev1.ResourceRequirements // What to change on the pod.
+	given, wanted diff.State // The given and the wanted rendering, for package diff.
 	changes       []diff.Change
 	class         diff.Class
-	unrecorded    bool // There is no record of what the pod was given.
+	unrecorded    bool                        // There is no record of what the pod was given.
+	edit          edit                        // The images, labels and annotations to change on the pod.
+	restarts      map[string]string           // The IDs of the containers that this restarts, by their names.
+	resize        corev1.ResourceRequirements // The CPU and memory to change on the pod.
 }
 
 // difference compares a pod with the wanted template. It fails if the ControllerRevision of the pod does not exist or cannot be
 // read.
 func (p *planner) difference(m *member) (*difference, error) {
-	template, found := p.templates[m.revision()]
+	of, found := p.renderings[m.revision()]
 	if !found {
 		return nil, fmt.Errorf("its ControllerRevision %q does not exist", m.revision())
 	}
-	d := &difference{template: p.givenTemplate(m, template), wanted: p.wanted, resize: p.resizeOf(m), unrecorded: p.partial[m.revision()]}
-	given, err := diff.Read(diff.StatefulSet, d.template)
-	if err != nil {
+	d := &difference{wanted: p.wanted, unrecorded: of.partial, restarts: map[string]string{}}
+	template := p.givenTemplate(m, of.template)
+	d.resize = p.setResources(m, template)
+	var err error
+	if d.given, err = diff.Read(diff.StatefulSet, template); err != nil {
 		return nil, err
 	}
-	given.Version = cmp.Or(given.Version, p.Version(given.Image))
-	if given.Arguments.MemoryFile == "" {
-		given.Arguments.CacheMemory = p.cacheMemory(m, given.Arguments.CacheMemory)
+	d.given.Version = cmp.Or(d.given.Version, p.Version(d.given.Image))
+	if d.given.Arguments.MemoryFile == "" {
+		d.given.Arguments.CacheMemory = p.cacheMemory(m, d.given.Arguments.CacheMemory)
 	}
-	given.Partial = d.unrecorded
-	d.given = given
-	d.changes, d.class = diff.Compare(given, p.wanted, p.Features)
+	d.given.Partial = d.unrecorded
+	d.changes, d.class = diff.Compare(d.given, p.wanted, p.Features)
+	d.edit = p.edit(m, template)
+	for _, container := range d.edit.containers {
+		d.restarts[container.Name] = m.container(container.Name).ContainerID
+	}
 	return d, nil
 }
 
@@ -83,4 +94,114 @@ func (d *difference) text() string {
 		words = append(words[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(words, ", ")
+}
+
+// givenTemplate returns the given rendering of a pod: template, the one of its revision, with the images, labels and annotations of the
+// revision that last changed them on the running pod. An image that the pod already has is the wanted one.
+func (p *planner) givenTemplate(m *member, template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
+	given := p.templateOf(m.givenRevision())
+	if given == nil { // Unknown, so the result has the present values of the pod.
+		given = &corev1.PodTemplateSpec{ObjectMeta: m.pod.ObjectMeta, Spec: m.pod.Spec}
+	}
+	result := template.DeepCopy()
+	result.Labels, result.Annotations = entries(given.Labels, p.labels), entries(given.Annotations, p.annotations)
+	for i := range result.Spec.Containers {
+		container := &result.Spec.Containers[i]
+		if before := pods.Container(cmp.Or(p.templateOf(m.imageRevision(container.Name)), given).Spec.Containers, container.Name); before != nil {
+			container.Image = before.Image
+		}
+		present, live := pods.Container(m.pod.Spec.Containers, container.Name), pods.Container(p.live.Spec.Containers, container.Name)
+		if wanted := pods.Container(p.template.Spec.Containers, container.Name); present != nil && live != nil && wanted != nil && present.Image == live.Image {
+			container.Image = wanted.Image
+		}
+	}
+	return result
+}
+
+// entries returns the labels or annotations with certain keys.
+func entries(of map[string]string, keys map[string]bool) map[string]string {
+	entries := maps.Clone(of)
+	maps.DeleteFunc(entries, func(key, _ string) bool { return !keys[key] })
+	return entries
+}
+
+// setResources sets CPU and memory of memcached in the given rendering of a pod: those of the pod's revision, or the present ones while
+// several revisions may have given them. It returns what to change on the pod: where no revision has given the wanted value, and the
+// pod does not have the value of the live template.
+func (p *planner) setResources(m *member, rendering *corev1.PodTemplateSpec) corev1.ResourceRequirements {
+	var resize corev1.ResourceRequirements
+	given, present, live := memcachedOf(&rendering.Spec), memcachedOf(&m.pod.Spec), memcachedOf(&p.live.Spec)
+	for _, q := range quantities {
+		if p.gave(m, q) {
+			q.copy(given, memcachedOf(&p.template.Spec))
+			continue
+		}
+		if m.update != nil {
+			q.copy(given, present)
+		}
+		if !q.same(present, live) {
+			q.copy(&resize, live)
+		}
+	}
+	return resize
+}
+
+// gave reports whether every revision that may have given the pod its resources has the wanted quantity.
+func (p *planner) gave(m *member, q quantity) bool {
+	for _, revision := range m.resourceRevisions() {
+		template := p.templateOf(revision)
+		if template == nil || !q.same(memcachedOf(&template.Spec), memcachedOf(&p.template.Spec)) {
+			return false
+		}
+	}
+	return true
+}
+
+// memcachedOf returns the resources of memcached, none if there is no such container.
+func memcachedOf(spec *corev1.PodSpec) *corev1.ResourceRequirements {
+	if container := pods.Container(spec.Containers, pod.MemcachedContainer); container != nil {
+		return &container.Resources
+	}
+	return &corev1.ResourceRequirements{}
+}
+
+// cacheMemory returns the memory for items in the given rendering, in MiB. argument is the one in the pod's arguments.
+func (p *planner) cacheMemory(m *member, argument int64) int64 {
+	if template := p.templateOf(m.givenRevision()); template != nil {
+		given, err := diff.Read(diff.StatefulSet, template)
+		if err == nil && given.Arguments.CacheMemory == p.wanted.Arguments.CacheMemory {
+			return p.wanted.Arguments.CacheMemory
+		}
+	}
+	if memory, err := strconv.ParseInt(m.pod.Annotations[agentapi.CacheMemoryAnnotation], 10, 64); err == nil {
+		return memory
+	}
+	return argument
+}
+
+// quantity is a request or limit that can be changed on a running pod.
+type quantity struct {
+	list func(*corev1.ResourceRequirements) *corev1.ResourceList
+	name corev1.ResourceName
+}
+
+var quantities = []quantity{
+	{requests, corev1.ResourceCPU}, {requests, corev1.ResourceMemory}, {limits, corev1.ResourceCPU}, {limits, corev1.ResourceMemory},
+}
+
+func requests(of *corev1.ResourceRequirements) *corev1.ResourceList { return &of.Requests }
+func limits(of *corev1.ResourceRequirements) *corev1.ResourceList   { return &of.Limits }
+
+func (q quantity) same(a, b *corev1.ResourceRequirements) bool {
+	first, inA := (*q.list(a))[q.name]
+	second, inB := (*q.list(b))[q.name]
+	return inA == inB && first.Cmp(second) == 0
+}
+
+func (q quantity) copy(to, from *corev1.ResourceRequirements) {
+	delete(*q.list(to), q.name)
+	if value, found := (*q.list(from))[q.name]; found {
+		*q.list(to) = maps.Collect(maps.All(*q.list(to)))
+		(*q.list(to))[q.name] = value
+	}
 }

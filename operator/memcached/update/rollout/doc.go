@@ -76,6 +76,6 @@
 //   - A resize is done when the conditions PodResizePending and PodResizeInProgress are gone and the container's status has the
 //     limit of the spec. pods/resize changes resources only, so no annotation can be set along with it.
 //
-// A file uses only declarations of the files after it: next.go, order.go, gate.go, inplace.go, hashtable.go, wait.go, patch.go, difference.go,
-// given.go, planner.go, health.go, member.go, updatestate.go, step.go, input.go.
+// A file uses only declarations of the files after it: next.go, gate.go, inplace.go, hashtable.go, wait.go, difference.go, edit.go,
+// planner.go, health.go, member.go, updatestate.go, step.go, input.go.
 package rollout

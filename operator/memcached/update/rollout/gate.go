@@ -7,13 +7,13 @@ import (
 )
 
 // gate waits until the pods that were replaced have filled up again, if the user asks for that.
-func (p *planner) gate(m *member) (Step, bool) {
+func (p *planner) gate(m *member) *Step {
 	if p.Gate == nil {
-		return Step{}, false
+		return nil
 	}
 	wanted, known := p.wantedHitRatio()
 	if !known {
-		return Step{}, false
+		return nil
 	}
 	for _, replaced := range p.members {
 		left := p.Gate.Timeout - p.Now.Sub(pods.ReadinessSince(replaced.pod))
@@ -22,9 +22,9 @@ func (p *planner) gate(m *member) (Step, bool) {
 		}
 		message := fmt.Sprintf("%[1]s is replaced when the hit ratio of %[2]s is %[3]d %% of that of the pods not replaced yet, "+
 			"or when %[2]s has been ready for %[4]s", m.name(), replaced.name(), p.Gate.RecoveredPercent, p.Gate.Timeout)
-		return Step{Kind: Wait, Pod: replaced.pod, Message: message, After: min(left, later)}, true
+		return &Step{Kind: Wait, Pod: replaced.pod, Message: message, After: min(left, later)}
 	}
-	return Step{}, false
+	return nil
 }
 
 // wantedHitRatio returns the hit ratio that replaced pods have to reach, from 0 to 1. It is unknown if the pods not replaced yet
@@ -36,10 +36,7 @@ func (p *planner) wantedHitRatio() (float64, bool) {
 			sum, count = sum+*m.agent.HitRatio, count+1
 		}
 	}
-	if count == 0 {
-		return 0, false
-	}
-	return sum / count * float64(p.Gate.RecoveredPercent) / 100, true
+	return sum / max(count, 1) * float64(p.Gate.RecoveredPercent) / 100, count > 0
 }
 
 // filled reports whether a pod has reached a hit ratio.

@@ -1,8 +1,6 @@
 package rollout
 
 import (
-	"fmt"
-
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/memcached/desired/sizing"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
@@ -17,16 +15,15 @@ const (
 // its hash table smaller while it runs: after cache_memlimit from 1024 to 122 MiB it kept 64 MiB for the table, and 191 MiB were
 // resident. The items would be evicted, and the kubelet would refuse the resize, or the kernel kill memcached. Agents before
 // 0.4.0 do not report the table.
-func (p *planner) hashTableTooLarge(m *member, d *difference) (Step, bool) {
+func (p *planner) hashTableTooLarge(m *member, d *difference) *Step {
 	switch {
 	case !d.shrinks(m) || d.class == diff.Cold || m.idle(p.Now) || m.degraded(p.Now):
-		return Step{}, false
+		return nil
 	case m.agent == nil:
-		message := fmt.Sprintf("%s keeps its memory limit, because its agent cannot be reached to report the size of memcached's hash table: "+
+		return stuck(m, "%s keeps its memory limit, because its agent cannot be reached to report the size of memcached's hash table: "+
 			"allow the operator to connect to port %d of the pod", m.name(), agentapi.MetricsPort)
-		return Step{Kind: Wait, Pod: m.pod, Message: message, After: soon, Stuck: true}, true
 	case m.agent.HashBytes == 0:
-		return Step{}, false
+		return nil
 	}
 	wanted, limit := d.wanted.Arguments, d.wanted.Resources.MemoryLimit
 	request := sizing.Request{
@@ -35,11 +32,10 @@ func (p *planner) hashTableTooLarge(m *member, d *difference) (Step, bool) {
 	}
 	need, usual := sizing.NeedWith(request, m.agent.HashBytes), sizing.NeedWith(request, 0)
 	if need == usual || need.Total()*kibibyte <= limit {
-		return Step{}, false
+		return nil
 	}
-	message := fmt.Sprintf("%[1]s keeps its memory limit, because memcached's hash table has %[2]dMi and does not become smaller while memcached runs: "+
+	return stuck(m, "%[1]s keeps its memory limit, because memcached's hash table has %[2]dMi and does not become smaller while memcached runs: "+
 		"with %[3]dMi for items, memcached may need %[4]dMi, but the limit is to be %[5]dMi. Set resources.limits.memory to at least %[4]dMi, "+
 		"or delete the pod: it is created again with the new limit, and starts empty",
 		m.name(), m.agent.HashBytes/mebibyte, wanted.CacheMemory, (need.Total()*kibibyte+mebibyte-1)/mebibyte, limit/mebibyte)
-	return Step{Kind: Wait, Pod: m.pod, Message: message, After: later, Stuck: true}, true
 }

@@ -121,21 +121,14 @@ func (m *member) degraded(now time.Time) bool {
 // notServingSince returns the time since which memcached may not have served clients. While the pod is unready for another
 // reason, the status does not say when memcached became unready, only when it last started or ended.
 func (m *member) notServingSince() time.Time {
-	since, memcached := pods.ReadinessSince(m.pod), m.container(pod.MemcachedContainer)
+	times, memcached := []time.Time{pods.ReadinessSince(m.pod)}, m.container(pod.MemcachedContainer)
 	if running := memcached.State.Running; running != nil {
-		since = latest(since, running.StartedAt.Time)
+		times = append(times, running.StartedAt.Time)
 	}
 	for _, ended := range []*corev1.ContainerStateTerminated{memcached.State.Terminated, memcached.LastTerminationState.Terminated} {
 		if ended != nil {
-			since = latest(since, ended.FinishedAt.Time)
+			times = append(times, ended.FinishedAt.Time)
 		}
 	}
-	return since
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	return slices.MaxFunc(times, time.Time.Compare)
 }

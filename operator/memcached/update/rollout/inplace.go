@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,57 +18,56 @@ import (
 const agentItems = 2
 
 // begin returns the first step of an update in place.
-func (p *planner) begin(m *member, d *difference) (Step, error) {
-	if m.update == nil && !d.resizes() && !d.changesCacheMemory() && len(p.restarts(m, d)) == 0 {
-		message := fmt.Sprintf("%s is up to date now: %s", m.name(), d.text())
-		if d.class == diff.None {
-			message = m.name() + " is up to date"
-		}
-		if asked := p.live.Annotations[restartedAt]; asked != "" && asked != p.restarted[m.revision()] {
-			message = fmt.Sprintf("%[1]s was not restarted: kubectl rollout restart does not restart the pods of a StatefulSet of a cache, "+
-				"because their items would be lost. To replace the pod: kubectl delete pod %[1]s", m.name())
-		}
-		return p.finish(m, d, message)
+func (p *planner) begin(m *member, d *difference) *Step {
+	if m.update == nil && !d.resizes() && !d.changesCacheMemory() && len(d.restarts) == 0 {
+		return p.finish(m, d, p.nothingRestarted(m, d))
 	}
-	if step, waits := p.hashTableTooLarge(m, d); waits {
-		return step, nil
+	if step := p.hashTableTooLarge(m, d); step != nil {
+		return step
 	}
-	next := p.nextUpdateState(m, d)
-	announce := p.announcesRestart(m, d)
-	if announce || d.resizes() && !next.Shrinks {
-		text, err := next.text()
-		if err != nil {
-			return Step{}, err
-		}
-		e := edit{annotations: map[string]*string{UpdateAnnotation: &text}}
-		if announce {
-			e.annotations[inputs.AgentRestartAnnotation] = ptr.To("")
-		}
-		return p.patchStep(m, changedInPlace(m, d), e)
+	next, announce := p.nextUpdateState(m, d), p.announcesRestart(m, d)
+	if !announce && (!d.resizes() || next.Shrinks) {
+		return p.patchInPlace(m, d, next)
 	}
-	return p.patchInPlace(m, d, next)
+	e := edit{annotations: map[string]*string{UpdateAnnotation: next.text()}}
+	if announce {
+		e.annotations[inputs.AgentRestartAnnotation] = ptr.To("")
+	}
+	return patchStep(m, changedInPlace(m, d), e)
+}
+
+// nothingRestarted tells the user that a pod is up to date without a restart.
+func (p *planner) nothingRestarted(m *member, d *difference) string {
+	asked := p.live.Annotations[restartedAt]
+	switch {
+	case asked != "" && asked != p.renderings[m.revision()].restarted:
+		return fmt.Sprintf("%[1]s was not restarted: kubectl rollout restart does not restart the pods of a StatefulSet of a cache, "+
+			"because their items would be lost. To replace the pod: kubectl delete pod %[1]s", m.name())
+	case d.class == diff.None:
+		return m.name() + " is up to date"
+	}
+	return fmt.Sprintf("%s is up to date now: %s", m.name(), d.text())
 }
 
 // announcesRestart reports whether the agent is going to restart in a pod that serves clients through a Service. The kubelet reports
 // such a pod as not ready for a moment, although memcached goes on, so the Service is to publish it meanwhile.
 func (p *planner) announcesRestart(m *member, d *difference) bool {
-	_, restarts := p.restarts(m, d)[agentapi.AgentContainer]
+	_, restarts := d.restarts[agentapi.AgentContainer]
 	return restarts && p.Service && m.ready()
 }
 
 // nextUpdateState returns the update state for the wanted revision. It keeps what an update state for another revision still
 // waits for.
 func (p *planner) nextUpdateState(m *member, d *difference) updateState {
-	next := updateState{
-		Revision: p.revision, Since: p.Now.UTC(), Shrinks: d.shrinks(m), Given: m.givenRevision(), ResourcesOf: m.resourceRevisions(),
+	next := updateState{}
+	if m.update != nil {
+		next = *m.update
 	}
-	if before := m.update; before != nil {
-		next.Restarts, next.Items, next.Process, next.Run = before.Restarts, before.Items, before.Process, before.Run
-		next.CacheMemory = before.CacheMemory
-		if !before.Patched {
-			next.AgentOf = before.AgentOf
-		}
+	if next.Patched {
+		next.AgentOf = ""
 	}
+	next.Revision, next.Since, next.Shrinks, next.Patched, next.SilentSince = p.revision, p.Now.UTC(), d.shrinks(m), false, nil
+	next.Given, next.ResourcesOf = m.givenRevision(), m.resourceRevisions()
 	if d.changesCacheMemory() || next.CacheMemory != 0 {
 		next.CacheMemory = d.wanted.Arguments.CacheMemory
 	}
@@ -76,40 +76,33 @@ func (p *planner) nextUpdateState(m *member, d *difference) updateState {
 
 // patchInPlace returns the patch of an update in place. The patch also notes in the update state what has to follow. If both the agent
 // and memcached have to restart, there are two patches, that for the agent first: clients are to miss memcached alone.
-func (p *planner) patchInPlace(m *member, d *difference, next updateState) (Step, error) {
+func (p *planner) patchInPlace(m *member, d *difference, next updateState) *Step {
+	e, restarts := d.edit, maps.Clone(d.restarts)
 	next.SilentSince = nil
-	restarts, e := p.restarts(m, d), p.edit(m, d)
 	_, agent := restarts[agentapi.AgentContainer]
-	if _, memcached := restarts[pod.MemcachedContainer]; memcached && agent && m.ready() {
+	_, memcached := restarts[pod.MemcachedContainer]
+	if agent && memcached && m.ready() {
+		memcached, next.AgentOf = false, p.revision
 		delete(restarts, pod.MemcachedContainer)
-		e = edit{annotations: map[string]*string{}, initContainers: e.initContainers, containers: slices.DeleteFunc(e.containers,
-			func(c containerPatch) bool { return c.Name == pod.MemcachedContainer })}
-		next.AgentOf = p.revision
+		e = edit{annotations: map[string]*string{}, containers: slices.DeleteFunc(e.containers, func(c containerPatch) bool {
+			return c.Name == pod.MemcachedContainer
+		})}
 	} else {
 		next.Patched = true
 	}
-	if _, memcached := restarts[pod.MemcachedContainer]; memcached {
-		switch {
-		case d.class == diff.Cold:
-			next.Items = 0
-		case m.agent != nil:
-			next.Items, next.Process, next.Run = m.agent.Items, m.agent.Process, m.agent.Run
-		}
+	switch {
+	case memcached && d.class == diff.Cold:
+		next.Items = 0
+	case memcached && m.agent != nil:
+		next.Items, next.Process, next.Run = m.agent.Items, m.agent.Process, m.agent.Run
 	}
-	if next.Restarts = maps.Clone(next.Restarts); next.Restarts == nil {
-		next.Restarts = restarts
-	}
+	next.Restarts = maps.Collect(maps.All(next.Restarts))
 	maps.Copy(next.Restarts, restarts)
-	text, err := next.text()
-	if err != nil {
-		return Step{}, err
-	}
-	e.annotations[UpdateAnnotation] = &text
+	e.annotations[UpdateAnnotation] = next.text()
 	if next.CacheMemory != 0 && next.Patched {
-		memory := fmt.Sprint(next.CacheMemory)
-		e.annotations[agentapi.CacheMemoryAnnotation] = &memory
+		e.annotations[agentapi.CacheMemoryAnnotation] = ptr.To(fmt.Sprint(next.CacheMemory))
 	}
-	return p.patchStep(m, changedInPlace(m, d), e)
+	return patchStep(m, changedInPlace(m, d), e)
 }
 
 func changedInPlace(m *member, d *difference) string {
@@ -117,89 +110,73 @@ func changedInPlace(m *member, d *difference) string {
 }
 
 // proceed returns the next step of an update in place. A pod whose memory limit shrinks has been patched first.
-func (p *planner) proceed(m *member, d *difference) (Step, error) {
-	if container := m.unfinishedRestart(); container != "" && (m.update.Patched || m.update.AgentOf == p.revision) {
-		return p.waitFor(m, fmt.Sprintf("%s in %s is restarting", container, m.name())), nil
+func (p *planner) proceed(m *member, d *difference) *Step {
+	if restarts := m.unfinishedRestarts(); len(restarts) > 0 && (m.update.Patched || m.update.AgentOf == p.revision) {
+		return p.waitFor(m, "%s in %s is restarting", restarts[0], m.name())
 	}
-	if m.update.Shrinks && !m.hasCacheMemory() {
-		return p.awaitCacheMemory(m), nil
+	if step := p.awaitCacheMemory(m); m.update.Shrinks && step != nil {
+		return step
 	}
 	if d.resizes() {
-		return p.resize(m, d)
+		return resize(m, d)
 	}
-	if !m.observed() {
-		return p.waitFor(m, fmt.Sprintf("the kubelet has not acted on the change of %s yet", m.name())), nil
-	}
-	if message, refused := m.resizing(); message != "" {
-		step := p.waitFor(m, message)
-		step.Stuck = step.Stuck || refused
-		return step, nil
+	if step := p.awaitKubelet(m); step != nil {
+		return step
 	}
 	if m.update.Patched || d.class == diff.None {
 		return p.afterPatch(m, d)
 	}
-	if step, waits, err := p.beforeRestart(m, d); waits {
-		return step, err
-	}
-	if step, waits, err := p.prepareService(m, d); waits || err != nil {
-		return step, err
-	}
-	return p.patchInPlace(m, d, *m.update)
+	return cmp.Or(p.beforeRestart(m, d), p.prepareService(m, d), p.patchInPlace(m, d, *m.update))
 }
 
 // prepareService makes sure that the Service of spec.service publishes a pod while its agent restarts, and not while memcached
 // does.
-func (p *planner) prepareService(m *member, d *difference) (step Step, waits bool, err error) {
-	_, announced := m.pod.Annotations[inputs.AgentRestartAnnotation]
-	switch announces := p.announcesRestart(m, d); {
-	case announces && p.KeepsUnready:
-		return Step{}, false, nil
+func (p *planner) prepareService(m *member, d *difference) *Step {
+	announces := p.announcesRestart(m, d)
+	switch _, announced := m.pod.Annotations[inputs.AgentRestartAnnotation]; {
+	case announces && p.KeepsUnready || len(d.restarts) == 0:
+		return nil
 	case announces && announced:
-		return p.waitFor(m, m.name()+" waits until the Service publishes pods that are not ready"), true, nil
+		return p.waitFor(m, "%s waits until the Service publishes pods that are not ready", m.name())
 	case announces:
-		step, err = p.patchStep(m, fmt.Sprintf("the agent of %s is about to restart", m.name()),
+		return patchStep(m, fmt.Sprintf("the agent of %s is about to restart", m.name()),
 			edit{annotations: map[string]*string{inputs.AgentRestartAnnotation: ptr.To("")}})
-		return step, true, err
-	case announced && len(p.restarts(m, d)) > 0:
-		step, err = p.patchStep(m, fmt.Sprintf("the agent of %s has restarted", m.name()),
+	case announced:
+		return patchStep(m, fmt.Sprintf("the agent of %s has restarted", m.name()),
 			edit{annotations: map[string]*string{inputs.AgentRestartAnnotation: nil}})
-		return step, true, err
-	case p.KeepsUnready && len(p.restarts(m, d)) > 0:
-		return p.waitFor(m, m.name()+" waits until the Service publishes ready pods only"), true, nil
+	case p.KeepsUnready:
+		return p.waitFor(m, "%s waits until the Service publishes ready pods only", m.name())
 	}
-	return Step{}, false, nil
+	return nil
 }
 
 // afterPatch waits until everything that the patch asked for has happened, and then finishes the update.
-func (p *planner) afterPatch(m *member, d *difference) (Step, error) {
+func (p *planner) afterPatch(m *member, d *difference) *Step {
 	switch {
 	case !m.ready():
-		return p.notReady(m), nil
+		return p.notReady(m)
 	case m.readyFromBefore(p.Now):
-		return p.waitFor(m, "the kubelet has not probed "+m.name()+" since the restart yet"), nil
-	case !m.hasCacheMemory():
-		return p.awaitCacheMemory(m), nil
-	case m.update.Items > agentItems:
-		return p.checkItems(m, d)
+		return p.waitFor(m, "the kubelet has not probed %s since the restart yet", m.name())
 	}
-	return p.finish(m, d, m.name()+" is up to date")
+	return cmp.Or(p.awaitCacheMemory(m), p.checkItems(m, d))
 }
 
-// checkItems checks whether the items survived the restart.
-func (p *planner) checkItems(m *member, d *difference) (Step, error) {
+// checkItems checks whether the items survived the restart, and finishes the update.
+func (p *planner) checkItems(m *member, d *difference) *Step {
 	expected := m.update.Items
 	switch {
+	case expected <= agentItems:
+		return p.finish(m, d, m.name()+" is up to date")
 	case m.agent == nil:
-		return p.waitFor(m, fmt.Sprintf("the agent of %s has not reported yet how memcached started", m.name())), nil
+		return p.waitFor(m, "the agent of %s has not reported yet how memcached started", m.name())
 	case m.update.before(m.agent):
-		return p.waitFor(m, fmt.Sprintf("the agent of %s has not noticed the restart of memcached yet", m.name())), nil
+		return p.waitFor(m, "the agent of %s has not noticed the restart of memcached yet", m.name())
 	case m.agent.Warm:
 		return p.finish(m, d, fmt.Sprintf("memcached in %s found its items again: it had %d, and has %d", m.name(), expected, m.agent.Items))
 	case len(p.outdated()) > 1:
-		return Step{Kind: Wait, Pod: m.pod, After: later, Stuck: true, Message: fmt.Sprintf(
-			"memcached in %[1]s started empty, although it should have kept its %[2]d items; the other pods are not updated. "+
-				"Revert the spec, or continue with: kubectl annotate pod %[1]s %[4]s- ; to find out why: kubectl logs %[1]s -c %[3]s",
-			m.name(), expected, pod.MemcachedContainer, UpdateAnnotation)}, nil
+		return stuck(m, "memcached in %[1]s started empty, although it should have kept its %[2]d items; the other pods are not updated. "+
+			"Revert the spec, or continue with: kubectl annotate pod %[1]s %[4]s- ; to find out why: kubectl logs %[1]s -c %[3]s",
+			m.name(), expected, pod.MemcachedContainer, UpdateAnnotation)
 	}
 	return p.finish(m, d, fmt.Sprintf("memcached in %s started empty, although it should have kept its %d items", m.name(), expected))
 }

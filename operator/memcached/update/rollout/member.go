@@ -62,12 +62,13 @@ func (m *member) givenRevision() string {
 	return m.update.Given
 }
 
-// agentRevision returns the revision that gave the pod the agent's image before all other images, empty if none did.
-func (m *member) agentRevision() string {
-	if m.update == nil || m.update.Patched {
-		return ""
+// imageRevision returns the revision that gave a container of the pod its image, empty if it is unknown. The agent may have got its
+// image before all others.
+func (m *member) imageRevision(container string) string {
+	if container == agentapi.AgentContainer && m.update != nil && !m.update.Patched && m.update.AgentOf != "" {
+		return m.update.AgentOf
 	}
-	return m.update.AgentOf
+	return m.givenRevision()
 }
 
 // resourceRevisions returns the revisions one of which gave the pod its CPU and memory. The step that resizes a pod cannot note
@@ -83,34 +84,25 @@ func (m *member) resourceRevisions() []string {
 	return append(slices.Clone(m.update.ResourcesOf), m.update.Revision)
 }
 
+// unfinishedRestarts returns the containers that were asked to restart and have no successor yet, sorted.
+func (m *member) unfinishedRestarts() []string {
+	if m.update == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.update.Restarts)), func(name string) bool {
+		return m.container(name).ContainerID != m.update.Restarts[name]
+	})
+}
+
 // awaitedRestart returns a container that was asked to restart and still runs, empty if there is none. A container that has ended
 // is not waited for: its successor will have the image that the pod has then.
 func (m *member) awaitedRestart() string {
-	if m.update == nil {
-		return ""
-	}
-	for _, container := range slices.Sorted(maps.Keys(m.update.Restarts)) {
-		status := m.container(container)
-		if status.ContainerID == m.update.Restarts[container] && status.State.Running != nil {
-			return container
+	for _, name := range m.unfinishedRestarts() {
+		if m.container(name).State.Running != nil {
+			return name
 		}
 	}
 	return ""
-}
-
-// unfinishedRestart returns a container that was asked to restart and has no successor yet, empty if there is none.
-func (m *member) unfinishedRestart() string {
-	for _, container := range slices.Sorted(maps.Keys(m.update.Restarts)) {
-		if m.container(container).ContainerID == m.update.Restarts[container] {
-			return container
-		}
-	}
-	return ""
-}
-
-// hasCacheMemory reports whether memcached has the memory for items that the update asks for.
-func (m *member) hasCacheMemory() bool {
-	return m.update.CacheMemory == 0 || m.agent != nil && m.agent.CacheMemory == m.update.CacheMemory
 }
 
 // container returns the status of a container or sidecar, the zero value if there is none.
@@ -134,15 +126,6 @@ func (m *member) empty() bool {
 func (m *member) memoryLimit() int64 {
 	memcached := m.container(pod.MemcachedContainer)
 	if memcached.State.Running == nil || memcached.Resources == nil {
-		return 0
-	}
-	return memcached.Resources.Limits.Memory().Value()
-}
-
-// specMemoryLimit returns memcached's memory limit in the spec of the pod, in bytes.
-func (m *member) specMemoryLimit() int64 {
-	memcached := pods.Container(m.pod.Spec.Containers, pod.MemcachedContainer)
-	if memcached == nil {
 		return 0
 	}
 	return memcached.Resources.Limits.Memory().Value()

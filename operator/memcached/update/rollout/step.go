@@ -38,23 +38,17 @@ const (
 type Step struct {
 	// Kind is what to do.
 	Kind Kind
-
 	// Pod is the pod that the step changes or waits for, as it was observed; nil if there is none.
 	Pod *corev1.Pod
-
 	// Message tells the user what is done or waited for.
 	Message string
-
 	// After is when to reconcile again if no watched object changes before: what agents report is not watched. It is 0 for None.
 	After time.Duration
-
 	// Stuck is true for a Wait that will not end by itself, or has not ended for ten minutes. It is false for a pod that is
 	// yet to be created: nothing says since when the pod is missing, and workload.CreateFailure says why it cannot be created.
 	Stuck bool
-
 	// Patch is the strategic merge patch of a Patch or Resize. It applies only to the pod as it was observed.
 	Patch []byte
-
 	// Unready is true for a Replace of a pod that is not ready: it serves no clients, or it is degraded. No
 	// PodDisruptionBudget has to allow its replacement.
 	Unready bool
