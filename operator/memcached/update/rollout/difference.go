@@ -72,14 +72,15 @@ func (d *difference) shrinks(m *member) bool {
 	return d.wanted.Resources.MemoryLimit < least
 }
 
-// onePatch reports whether one patch of the pod makes all changes.
+// onePatch reports whether one patch of the pod makes all changes. Those for its next replacement do not count.
 func (d *difference) onePatch() bool {
 	return !slices.ContainsFunc(d.changes, func(c diff.Change) bool {
-		return !slices.Contains([]string{"image", "agentImage", "labels", "annotations", "version"}, c.Field)
+		return c.Class != diff.NextReplacement && !slices.Contains([]string{"image", "agentImage", "labels", "annotations", "version"}, c.Field)
 	})
 }
 
-// text lists the changes, for example "image 1.6.18 -> 1.6.45 (Warm), labels (Live)".
+// text lists the changes, for example "image 1.6.18 -> 1.6.45 (Warm), labels (Live)", and those for the next replacement of the pod only
+// if there are no others.
 func (d *difference) text() string {
 	var words []string
 	for _, c := range d.changes {
@@ -87,7 +88,11 @@ func (d *difference) text() string {
 		if (field == "image" || field == "version") && d.given.Version != "" && d.wanted.Version != "" && d.given.Version != d.wanted.Version {
 			field += fmt.Sprintf(" %s -> %s", d.given.Version, d.wanted.Version)
 		}
-		words = append(words, fmt.Sprintf("%s (%s)", field, c.Class))
+		if c.Class != diff.NextReplacement {
+			words = append(words, fmt.Sprintf("%s (%s)", field, c.Class))
+		} else if d.class == diff.NextReplacement {
+			words = append(words, field)
+		}
 	}
 	const most = 5
 	if more := len(words) - most; more > 0 {

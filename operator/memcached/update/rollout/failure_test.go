@@ -38,6 +38,24 @@ func TestAnImageThatCannotStartStopsTheRollout(t *testing.T) {
 	}
 }
 
+// What a pod gets at its next replacement anyway is no reason to replace a broken pod that may have items in its volume.
+func TestABrokenPodIsUpdatedInPlaceDespiteAChangeForItsNextReplacement(t *testing.T) {
+	c := newCluster(t, 3, withWarmRestart())
+	items := c.simulatedPod(2).items
+	c.want(badImage)
+	c.run(60)
+	corrected := upgraded.template()
+	corrected.Spec.Containers[0].Image = "mirror/memcached:1.6.45" // Its version is unknown, so the change is cold.
+	corrected.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "1"}}
+	c.wantTemplate(corrected)
+	expect(t, c.next(), rollout.Patch, 2, "image")
+	c.run(60)
+	c.expectDone()
+	if got := c.simulatedPod(2).items; got < items {
+		t.Errorf("%d are left of %d items", got, items)
+	}
+}
+
 // Without a volume for the items there is nothing to keep, so the pod is replaced.
 func TestAReplacedPodThatCannotStartStopsTheRollout(t *testing.T) {
 	c := newCluster(t, 3, withoutWarmRestart())

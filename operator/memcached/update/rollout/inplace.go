@@ -45,6 +45,8 @@ func (p *planner) nothingRestarted(m *member, d *difference) string {
 			"because their items would be lost. To replace the pod: kubectl delete pod %[1]s", m.name())
 	case d.class == diff.None:
 		return m.name() + " is up to date"
+	case d.class == diff.NextReplacement:
+		return fmt.Sprintf("%s is up to date. When it is replaced for another reason, it gets: %s", m.name(), d.text())
 	}
 	return fmt.Sprintf("%s is up to date now: %s", m.name(), d.text())
 }

@@ -193,7 +193,7 @@ func TestWhatPodsGetWhenTheyAreReplaced(t *testing.T) {
 	template := withWarmRestart().template()
 	template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "new"}}
 	c.wantTemplate(template)
-	expect(t, c.next(), rollout.Patch, 1, "cache-1 is up to date now: template.spec.containers[memcached].env[A].name (NextReplacement)")
+	expect(t, c.next(), rollout.Patch, 1, "cache-1 is up to date. When it is replaced for another reason, it gets: template.spec.containers[memcached].env[A].name")
 	if got := summarise(c.run(20)); got != "Patch 1, Patch 0" || c.uids() != uids || c.simulatedPod(1).process != process {
 		t.Errorf("made the steps %s", got)
 	}
