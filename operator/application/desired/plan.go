@@ -31,6 +31,7 @@ func Plan(in Inputs) (owned.Plan, error) {
 	err := workload.CheckSize("spec.replicas", Replicas(in.Application))
 	if err == nil {
 		plan.Present = append(plan.Present, deployment(in))
+		plan.Rendered = append(plan.Rendered, rendered(in))
 	} else {
 		plan.Kept = append(plan.Kept, reference(in, appsv1.SchemeGroupVersion.WithKind("Deployment")))
 	}
@@ -42,6 +43,16 @@ func Plan(in Inputs) (owned.Plan, error) {
 		plan.Absent = append(plan.Absent, reference(in, policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")))
 	}
 	return plan, err
+}
+
+// rendered returns what tells whether a rollout is the operator's own. No field may be missing that the pod template depends on.
+func rendered(in Inputs) owned.Rendered {
+	spec := *in.Application.Spec.DeepCopy()
+	spec.Replicas, spec.Ingress = nil, nil // They concern no pod.
+	return owned.Rendered{
+		Object: reference(in, appsv1.SchemeGroupVersion.WithKind("Deployment")), Spec: spec,
+		SpecApplied: in.Application.Status.ObservedGeneration == in.Application.Generation,
+	}
 }
 
 // addIngress adds the Ingress. It stays as it is if nobody else holds the address, and the claim could not be recorded.

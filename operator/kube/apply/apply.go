@@ -154,6 +154,9 @@ func (a *Applier) present(
 	if found, change, err = a.prepare(ctx, owner, recorded, wanted, found, change, result); err != nil || change == nil {
 		return err
 	}
+	if err := nameRendering(plan, wanted, found, change); err != nil {
+		return err
+	}
 	if err := a.write(ctx, wanted, found); err != nil {
 		if a.kindIsGone(reference, err) {
 			return nil

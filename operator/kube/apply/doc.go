@@ -8,6 +8,9 @@
 // another client has changed the object (drift). The hash also makes sure that a field which is no longer wanted is
 // removed, which a comparison of wanted fields cannot detect.
 //
+// A Deployment that keeps no records (owned.Rendered) is annotated in the same write with who wanted its pod template. That is neither
+// compared nor part of the hash, and no reason to write.
+//
 // Immediately before each write, the owner is read from the API server. If it differs from what the caller has seen,
 // nothing is written: an operator with an outdated copy of the owner must never scale down a running cache. The
 // resourceVersion protects the owned object in the same way.

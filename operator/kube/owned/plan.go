@@ -55,6 +55,21 @@ type Plan struct {
 
 	// Recorded are the Deployments and StatefulSets of Present whose pod templates are recorded.
 	Recorded []Recorded
+
+	// Rendered are the Deployments of Present that keep no records, and that say themselves who wanted their pod templates.
+	Rendered []Rendered `json:",omitempty"`
+}
+
+// Rendered is a Deployment that is annotated, whenever it is written, with what its pod template was rendered from.
+type Rendered struct {
+	Object Reference
+
+	// Spec is the part of the owner's spec that pods are made from. If it stays the same, only the operator wants another template.
+	Spec any
+
+	// SpecApplied is true if the spec of the owner has been applied before: then nobody but the operator wants another template,
+	// either. A Deployment of a release before 0.4.0 does not say for which spec its template was rendered.
+	SpecApplied bool
 }
 
 // Recorded is a Deployment or StatefulSet whose pod template is recorded. A write that is not about the template must not change
