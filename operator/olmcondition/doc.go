@@ -6,8 +6,12 @@
 //   - Assess is a pure function from what is known of all objects to status, reason and message.
 //   - Tracker stores what the last reconcile of each object found out. A new leader knows nothing, and says False until it has
 //     reconciled every object that existed when it started. An object that cannot be reconciled blocks for five minutes at most.
-//   - Reconcile is the rule by which a reconcile tells whether the operator itself replaces pods. The records of a Memcached say
-//     so. An Application has none, so its rollout is remembered from the write that began it, and a new leader does not know it.
+//   - Reconcile is the rule by which a reconcile tells whether the operator itself replaces pods. Objects in the cluster say so, the
+//     records of a Memcached and the annotation cache.example.com/rendering on the Deployment of an Application, so neither a new
+//     leader nor a lost answer changes the result. Equal specs mean that only the operator wanted another pod template. If the user
+//     changes the spec during a rollout by the operator, and pods change with it, the rollout becomes the user's: the pods are replaced
+//     for the new spec anyway. If pods do not change with it, for example another size, the rollout stays the operator's. What somebody
+//     changes in a workload and the operator puts back is no rollout by the operator.
 //   - Reporter writes the condition. OLM grants get, update and patch for this one object, but neither list nor watch, so
 //     the Reporter does not use a cache, and checks once a minute whether the condition is still there.
 //

@@ -69,7 +69,7 @@ func (t *Tracker) Assessed(object Object, rollout bool, ends time.Time) {
 }
 
 // Inconclusive notes a reconcile that did not see the current state. What is known stays, for five minutes at most. With rollout,
-// the reconcile has started one.
+// the objects that it did see say that the operator replaces pods.
 func (t *Tracker) Inconclusive(object Object, rollout bool) {
 	t.update(object, func(found finding) finding {
 		if found.inconclusive.IsZero() {
@@ -88,13 +88,6 @@ func (t *Tracker) Gone(object Object) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	delete(t.objects, object)
-}
-
-// InRollout tells whether the last conclusive reconcile of an object found a rollout.
-func (t *Tracker) InRollout(object Object) bool {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	return t.objects[object].rollout
 }
 
 // Findings returns what an upgrade should wait for now.

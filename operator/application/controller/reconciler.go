@@ -19,6 +19,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/conditions"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/kube/report"
+	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
 // Reconciler reconciles Applications.
@@ -77,7 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 	})
 	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
-		Before: application, After: next, SpecApplied: application.Status.ObservedGeneration == application.Generation,
+		Before: application, After: next, RolloutByOperator: workload.RolloutByOperator(observed.Deployment),
 		Changes: applied.Changes, Rollout: observed.Workload(), Err: err,
 	}), recheck(in))
 }

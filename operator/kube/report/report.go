@@ -102,12 +102,9 @@ type Outcome struct {
 	// Before is the object as it was read, and After the same object with a new status.
 	Before, After Object
 
-	// SpecApplied tells whether the spec of Before had been applied by an earlier reconcile. Then the operator, not the user, is the
-	// cause of Changes.
-	SpecApplied bool
-
-	// Records says who wanted the pod template, nil for a kind that keeps no records.
-	Records *Records
+	// RolloutByOperator is true if the objects in the cluster say that only the operator wanted the pod template, and that its rollout
+	// has never been complete.
+	RolloutByOperator bool
 
 	// Changes are the writes to owned objects.
 	Changes []apply.Change
@@ -120,12 +117,6 @@ type Outcome struct {
 
 	// Err is the error of the reconcile, nil if it succeeded.
 	Err error
-}
-
-// Records is what the records of an object say about its pod template.
-type Records struct {
-	// RolloutByOperator is true if only the operator wanted the template, and its rollout has never been complete.
-	RolloutByOperator bool
 }
 
 // Report reports the outcome of a reconcile and returns its error. Changes are reported first and even if the reconcile
@@ -156,11 +147,8 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) error {
 // track tells OLM's condition what the reconcile says about a rollout.
 func (r *Reporter) track(o Outcome) {
 	run := olmcondition.Reconcile{
-		Object: r.tracked(client.ObjectKeyFromObject(o.Before)), HasRecords: o.Records != nil,
-		Recorded: o.Records != nil && o.Records.RolloutByOperator, Rollout: o.Rollout, Err: o.Err,
-	}
-	if o.SpecApplied && o.Records == nil {
-		run.Changes = o.Changes
+		Object:            r.tracked(client.ObjectKeyFromObject(o.Before)),
+		RolloutByOperator: o.RolloutByOperator, Rollout: o.Rollout, Err: o.Err,
 	}
 	if degraded := apimeta.FindStatusCondition(o.After.GetConditions(), v1alpha1.ConditionDegraded); degraded != nil && degraded.Status == metav1.ConditionTrue {
 		run.UserActs = degraded.LastTransitionTime.Add(waits[degraded.Reason])

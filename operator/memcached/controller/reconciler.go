@@ -57,7 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	in, err := r.Inputs.Read(ctx, memcached, now)
 	if err != nil {
 		conditions.SetUnread(&next.Status.Conditions, memcached.Generation, err, now)
-		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: memcached, After: next, Records: &report.Records{}, Err: err}))
+		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: memcached, After: next, Err: err}))
 	}
 	id := desired.Identity(memcached)
 	var pullErr error
@@ -73,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 	})
 	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
-		Before: memcached, After: next, Records: recorded(plan.Records, observed),
+		Before: memcached, After: next, RolloutByOperator: rolloutByOperator(plan.Records, observed),
 		Changes: applied.Changes, Step: made(step, rollErr), Rollout: observed.Workload(), Err: err,
 	}), step.After, plan.Recheck)
 }

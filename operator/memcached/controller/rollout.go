@@ -15,7 +15,6 @@ import (
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/children"
 	"github.com/example/memcached-operator/operator/kube/owned"
-	"github.com/example/memcached-operator/operator/kube/report"
 	"github.com/example/memcached-operator/operator/kube/workload"
 	"github.com/example/memcached-operator/operator/memcached/desired"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -85,11 +84,11 @@ func (r *Reconciler) roll(
 	return seen, step, err
 }
 
-// recorded says whether a rollout of the workload is the operator's own: nobody else wanted the newest record, the workload has its
+// rolloutByOperator says whether a rollout of the workload is the operator's own: nobody else wanted the newest record, the workload has its
 // template, and its rollout has never been complete. A workload that could not be read may have it.
-func recorded(records []inputs.Record, observed workload.Observed) *report.Records {
+func rolloutByOperator(records []inputs.Record, observed workload.Observed) bool {
 	if len(records) == 0 || records[0].Cause != inputs.ByOperator || records[0].RolledOut {
-		return &report.Records{}
+		return false
 	}
 	annotations := map[string]string{owned.RecordAnnotation: records[0].Name}
 	switch {
@@ -98,7 +97,7 @@ func recorded(records []inputs.Record, observed workload.Observed) *report.Recor
 	case observed.Deployment != nil:
 		annotations = observed.Deployment.Annotations
 	}
-	return &report.Records{RolloutByOperator: annotations[owned.RecordAnnotation] == records[0].Name}
+	return annotations[owned.RecordAnnotation] == records[0].Name
 }
 
 // gate returns the hit ratio gate of a spec with its defaults, nil without one.
