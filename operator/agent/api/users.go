@@ -17,6 +17,11 @@ const maxUsers = 8
 // follow, and from 256 bytes on it truncates the line.
 const maxLineLength = 254
 
+// firstUnterminated is the first version of memcached, in numbers, that is known to let in the user of a file with one line that does not
+// end with a newline. 1.6.18 lets in nobody then. It reads a file of two lines without a newline at the end. What lies between
+// these versions was not measured.
+var firstUnterminated = []int{1, 6, 38}
+
 // User is allowed to log in to memcached.
 type User struct {
 	Name, Password string
@@ -25,8 +30,10 @@ type User struct {
 // Users are the contents of a users file at one moment. They never change. Without a file there are none, and memcached asks
 // for no password.
 type Users struct {
-	all         []User
-	fingerprint string
+	all          []User
+	fingerprint  string
+	source       string
+	unterminated bool
 }
 
 // ReadUsers reads a file of lines user:password. An empty path stands for no file. It refuses what memcached refuses or
@@ -48,7 +55,7 @@ func ReadUsers(path string) (*Users, error) {
 
 // ParseUsers is ReadUsers for data that has been read already. Errors name the source.
 func ParseUsers(source string, data []byte) (*Users, error) {
-	u := &Users{fingerprint: fmt.Sprintf("%x", sha256.Sum256(data))}
+	u := &Users{fingerprint: fmt.Sprintf("%x", sha256.Sum256(data)), source: source}
 	for line := range bytes.Lines(data) {
 		user, err := parseUser(strings.TrimRight(string(line), "\r\n"))
 		if err != nil {
@@ -62,7 +69,26 @@ func ParseUsers(source string, data []byte) (*Users, error) {
 	case len(u.all) > maxUsers:
 		return nil, fmt.Errorf("%s names %d, but memcached takes at most %d: remove some", source, len(u.all), maxUsers)
 	}
+	u.unterminated = len(u.all) == 1 && !bytes.HasSuffix(data, []byte("\n"))
 	return u, nil
+}
+
+// Unterminated tells whether there is one line, which does not end with a newline.
+func (u *Users) Unterminated() bool {
+	return u.unterminated
+}
+
+// CheckVersion returns why a version of memcached would let nobody in with these users. It returns nil if it lets them in, or if the
+// version is unknown.
+func (u *Users) CheckVersion(version string) error {
+	numbers := make([]int, 3)
+	if _, err := fmt.Sscanf(version, "%d.%d.%d", &numbers[0], &numbers[1], &numbers[2]); err != nil ||
+		!u.unterminated || slices.Compare(numbers, firstUnterminated) >= 0 {
+		return nil
+	}
+	return fmt.Errorf("line 1 of %s is the only one and does not end with a newline, and memcached %s then lets nobody log in: "+
+		"end the line with a newline, or use memcached %d.%d.%d or newer",
+		u.source, version, firstUnterminated[0], firstUnterminated[1], firstUnterminated[2])
 }
 
 func parseUser(line string) (User, error) {

@@ -97,15 +97,40 @@ func TestMemcachedLetsInTheUsersThatAreParsed(t *testing.T) {
 			"colons":           "a:1:2:3\n",
 			"lines of Windows": "a:1\r\nb:2\r\n",
 			"a user in two":    "a:1\na:2\n",
+			"one, no newline":  "a:1",
+			"two, no newline":  "a:1\nb:2",
 		} {
 			t.Run(name, func(t *testing.T) {
-				_, refused := api.ParseUsers("the file", []byte(content))
+				users, refused := api.ParseUsers("the file", []byte(content))
+				if refused == nil {
+					refused = users.CheckVersion(run.Version)
+				}
 				if failed := logIn(t, run, content); (refused != nil) != (failed != nil) {
 					t.Errorf("the error is %v, but logging in gives %v", refused, failed)
 				}
 			})
 		}
 	})
+}
+
+func TestOneUserWithoutANewlineNeedsANewerMemcached(t *testing.T) {
+	users, err := api.ParseUsers("the file", []byte("a:secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, refused := range map[string]bool{
+		"1.6.18": true, "1.6.37": true, "1.5.99": true, "1.6.38": false, "1.6.45": false, "1.7.0": false, "": false, "latest": false,
+	} {
+		err := users.CheckVersion(version)
+		if (err != nil) != refused {
+			t.Errorf("with memcached %q the error is %v", version, err)
+		}
+	}
+	const want = "line 1 of the file is the only one and does not end with a newline, and memcached 1.6.18 then lets nobody log in: " +
+		"end the line with a newline, or use memcached 1.6.38 or newer"
+	if err := users.CheckVersion("1.6.18"); err == nil || err.Error() != want {
+		t.Errorf("the error is %v", err)
+	}
 }
 
 // logIn starts memcached with users, and logs in as each of them.

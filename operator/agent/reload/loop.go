@@ -8,7 +8,7 @@
 //   - Certificates: memcached gets the command refresh_certs. Then its statistics have to say that it read them just now, and
 //     over TLS it has to show the new certificate.
 //   - Users: memcached gets SIGHUP, on which it acts within a second. Then it has to let in every user of the file, and refuse
-//     the old password of each user that was removed or has a new one.
+//     the old password of each user that was removed or has a new one. It gets no SIGHUP if its version would let nobody in.
 //
 // A memcached that reads an invalid pair refuses every TLS connection from then on. So the files are verified first: the key
 // belongs to the certificate, which is valid now, and signed by the CA for the name by which the agent knows the server. Since

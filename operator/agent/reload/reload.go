@@ -129,6 +129,9 @@ func (l *Loop) reloadUsers(ctx context.Context, users *api.Users) error {
 	if err := l.Dialer.Alive(ctx); err != nil {
 		return err
 	}
+	if err := l.checkVersion(ctx, users); err != nil {
+		return err
+	}
 	l.Dialer.ExpectUsers(users)
 	if err := l.signal(ctx); err != nil {
 		return err
@@ -143,6 +146,25 @@ func (l *Loop) reloadUsers(ctx context.Context, users *api.Users) error {
 		l.Dialer.UseUsers(users)
 	}
 	return err
+}
+
+// checkVersion returns an error if memcached would let nobody in with the users, because of its version. memcached tells its version only to
+// clients that are logged in.
+func (l *Loop) checkVersion(ctx context.Context, users *api.Users) error {
+	if !users.Unterminated() {
+		return nil
+	}
+	version := ""
+	conn, err := l.Dialer.Dial(ctx)
+	if err == nil {
+		defer conn.Close()
+		version, err = conn.Version(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("the only line of the users does not end with a newline, which some versions of memcached cannot read, "+
+			"and its version is unknown: %w: end the line with a newline", err)
+	}
+	return users.CheckVersion(version)
 }
 
 // signal sends SIGHUP. If memcached has certificates, which it may read as well, signal waits until it has acted on it.

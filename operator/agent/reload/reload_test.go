@@ -178,6 +178,34 @@ func TestInvalidUsersChangeNothing(t *testing.T) {
 	})
 }
 
+// memcached 1.6.18 would let nobody in with a file of one line that does not end with a newline.
+func TestAUserWithoutANewlineNeverLocksEverybodyOut(t *testing.T) {
+	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
+		s := newSetup(t, run)
+		stop := s.startAndAwait(t)
+		client := s.newClient(t)
+		s.change(t, map[string]string{"users": "user:after"})
+		if run.Version != "1.6.18" {
+			s.awaitReloads(t)
+			return
+		}
+		s.awaitProblem(t, reload.Users, "does not end with a newline")
+		if err := connect(t, client); err != nil {
+			t.Errorf("the old password fails: %v", err)
+		}
+		stop()
+		s.dialer = s.newClient(t) // As an agent that has been restarted.
+		s.loop.Dialer = s.dialer
+		s.start(t)
+		s.awaitProblem(t, reload.Users, "its version is unknown")
+		if err := connect(t, client); err != nil {
+			t.Errorf("the old password fails: %v", err)
+		}
+		s.change(t, map[string]string{"users": "user:after\n"})
+		s.awaitReloads(t)
+	})
+}
+
 // The answers of memcached are not enough: it answers OK, and handles the signal, but nothing changes.
 func TestAMemcachedThatReadsOtherFilesIsReported(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {

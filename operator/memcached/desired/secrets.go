@@ -1,13 +1,16 @@
 package desired
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/desired/secrets"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
+	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
 // secretsRecheck is how often valid Secrets are read again: Secrets of users are not watched, and certificates expire. It
@@ -21,8 +24,8 @@ func recheck(spec v1alpha1.MemcachedSpec) time.Duration {
 	return 0
 }
 
-// checkSecrets returns what is wrong with the Secrets that a spec names. Pods that need them are not created until they
-// are valid: memcached would not start, or would refuse every client.
+// checkSecrets returns what is wrong with the Secrets that a spec names, whatever the version of memcached. Pods that need them are not
+// created until they are valid: memcached would not start, or would refuse every client.
 func checkSecrets(in inputs.Inputs) error {
 	spec := in.Memcached.Spec
 	if tls := spec.TLS; tls != nil {
@@ -39,11 +42,24 @@ func checkSecrets(in inputs.Inputs) error {
 		if in.Users == nil {
 			return missing("auth", auth.SecretName, in.Memcached.Namespace)
 		}
-		if err := secrets.Users(in.Users); err != nil {
+		if err := secrets.Users(in.Users, ""); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checkUsersOf returns why memcached of the template that a decision leads to lets nobody log in with the users of the spec.
+func checkUsersOf(in inputs.Inputs, decision pending.Decision) error {
+	if in.Memcached.Spec.Auth == nil {
+		return nil
+	}
+	template := cmp.Or(decision.Wanted, decision.Given.Template) // The former has the image that is being pulled.
+	version := in.Images.VersionOf(pending.ImagesOf(template)[pod.MemcachedContainer])
+	if template.ObjectMetaApplyConfiguration != nil {
+		version = cmp.Or(template.Annotations[pod.VersionAnnotation], version)
+	}
+	return secrets.Users(in.Users, version)
 }
 
 func missing(field, name, namespace string) error {

@@ -109,17 +109,22 @@ func recordReference(in inputs.Inputs, record inputs.Record) owned.Reference {
 	return owned.Reference{GroupVersionKind: recordKind, Namespace: in.Memcached.Namespace, Name: record.Name}
 }
 
-// decide chooses the template of the pods. If the spec is wrong, that is the given one.
-func decide(in inputs.Inputs, given *inputs.Workload) (pending.Decision, error) {
-	var decision pending.Decision
-	err := cmp.Or(checkCombination(in.Memcached.Spec), checkSecrets(in))
+// decide chooses the template of the pods. If the spec or a Secret is wrong, that is the given one.
+func decide(in inputs.Inputs, given *inputs.Workload) (decision pending.Decision, err error) {
+	err = cmp.Or(checkCombination(in.Memcached.Spec), checkSecrets(in))
 	if err == nil {
 		decision, err = pending.Decide(input(in, in.Memcached.Spec, given))
 	}
-	if err != nil && given != nil {
-		decision = keep(in, given)
+	if err == nil {
+		err = checkUsersOf(in, decision)
 	}
-	return decision, err
+	switch {
+	case err != nil && given != nil:
+		return keep(in, given), err
+	case err != nil:
+		return pending.Decision{}, err
+	}
+	return decision, nil
 }
 
 // keep leaves the pods as they are. A change that was pending stays pending.

@@ -8,4 +8,5 @@
 //     extended key usage), and one whose chain it cannot follow to a CA that signed itself: it trusts no CA in between by
 //     itself. The agent shows it memcached's own certificate. memcached that does not ask takes no offence at either.
 //   - Of the users it takes eight. After a line of 255 bytes or more it takes over none of those that follow.
+//   - memcached 1.6.18 lets nobody in with one user whose line does not end with a newline; 1.6.38 and 1.6.45 do.
 package secrets

@@ -14,7 +14,9 @@ func TestUsers(t *testing.T) {
 		files map[string][]byte
 		says  []string
 	}{
-		"one user":                 {files: users("a:b")},
+		"one user":                 {files: users("a:b\n")},
+		"one without a newline":    {files: users("a:hunter2"), says: []string{"line 1", "does not end with a newline", "memcached 1.6.18 then lets nobody log in"}},
+		"two without a newline":    {files: users("a:b\nc:d")},
 		"eight users":              {files: users(strings.Repeat(line, 8))},
 		"another key":              {files: with(users(line), "password", []byte("x"))},
 		"an empty Secret":          {says: []string{`the Secret cache-users lacks the key "users"`, "put lines user:password there"}},
@@ -29,7 +31,7 @@ func TestUsers(t *testing.T) {
 		"a line that is too long":  {files: users("a:" + strings.Repeat("hunter2", 40)), says: []string{"line 1", "has 282 bytes, but memcached reads at most 254", "shorten"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := secrets.Users(secret("cache-users", test.files))
+			err := secrets.Users(secret("cache-users", test.files), "1.6.18")
 			if len(test.says) == 0 {
 				if err != nil {
 					t.Error(err)
