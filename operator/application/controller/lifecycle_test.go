@@ -223,9 +223,12 @@ func TestFailingPodsAreReported(t *testing.T) {
 	s := newSuite(t)
 	s.HoldContainers("ImagePullBackOff")
 	object := s.create(web())
-	if _, message := s.awaitReason(object, v1alpha1.ReasonPodsFailing); message !=
-		"1 of 1 pod is failing: the image cannot be pulled (ImagePullBackOff)" {
-		t.Errorf("the message is %q", message)
+	_, message := s.awaitReason(object, v1alpha1.ReasonPodsFailing)
+	for pod := range s.MustPods() {
+		want := "1 of 1 pod is failing: pod " + pod + `: the image "` + object.Spec.Image + `" of container application cannot be pulled (ImagePullBackOff)`
+		if message != want {
+			t.Errorf("the message is %q, want %q", message, want)
+		}
 	}
 }
 

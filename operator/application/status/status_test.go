@@ -89,12 +89,12 @@ func TestConditionsOfAnApplication(t *testing.T) {
 				c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1}
 			})),
 			want:    "False/PodsFailing True/SomePodsReady True/PodsStarting True/PodsFailing",
-			message: "1 of 2 pods are failing: the application keeps exiting (Error, exit code 1)",
+			message: "1 of 2 pods are failing: pod cache-0: the application keeps exiting (Error, exit code 1)",
 		},
 		"the image is not there, and must not be pulled": {
 			application: web(), deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.WaitingFor("ErrImageNeverPull")),
 			want:    "False/PodsFailing True/SomePodsReady True/PodsStarting True/PodsFailing",
-			message: "1 of 2 pods are failing: the image is not on the node (ErrImageNeverPull)",
+			message: `1 of 2 pods are failing: pod cache-0: the image "memcached:1" of container memcached is not on the node (ErrImageNeverPull)`,
 		},
 		"a pod cannot be scheduled": {
 			application: web(), deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), func(pod *corev1.Pod) {

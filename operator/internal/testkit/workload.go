@@ -33,11 +33,14 @@ func Unseen(d *appsv1.Deployment) *appsv1.Deployment {
 	return d
 }
 
-// Pods returns pods of the names cache-0, cache-1 and so on.
+// Pods returns pods of the names cache-0, cache-1 and so on, each with the containers memcached and agent.
 func Pods(count int) []corev1.Pod {
 	var pods []corev1.Pod
 	for i := range count {
-		pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("cache-%d", i)}})
+		pods = append(pods, corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("cache-%d", i)},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "memcached", Image: "memcached:1"}, {Name: "agent", Image: "agent:1"}}},
+		})
 	}
 	return pods
 }

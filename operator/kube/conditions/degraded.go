@@ -81,37 +81,50 @@ func podsRefused(w Workload) (string, string, bool) {
 
 func podsFailing(w Workload) (string, string, bool) {
 	var failures []string
+	first, others := map[string]string{}, map[string]int{}
 	failing := 0
 	for i := range w.Observed.Pods {
-		if w.Update != nil && !w.Update.Stuck && w.Update.Pod == w.Observed.Pods[i].Name {
+		pod := &w.Observed.Pods[i]
+		if w.Update != nil && !w.Update.Stuck && w.Update.Pod == pod.Name {
 			continue // The operator restarts this pod; the condition Progressing reports it.
 		}
-		if failure := failureOf(&w.Observed.Pods[i], w.Process); failure != "" {
-			failing++
-			failures = append(failures, failure)
+		failure := failureOf(pod, w.Process)
+		if failure == "" {
+			continue
 		}
+		failing++
+		if first[failure] != "" {
+			others[failure]++
+			continue
+		}
+		failures, first[failure] = append(failures, failure), pod.Name
 	}
 	if failing == 0 {
 		return "", "", false
 	}
-	slices.Sort(failures)
-	return w.Failing, fmt.Sprintf("%s failing: %s",
-		w.count(int32(failing)), strings.Join(slices.Compact(failures), "; ")), true
+	for i, failure := range failures {
+		where := "pod " + first[failure]
+		if others[failure] > 0 {
+			where += fmt.Sprintf(" and %d more", others[failure])
+		}
+		failures[i] = where + ": " + failure
+	}
+	return w.Failing, fmt.Sprintf("%s failing: %s", w.count(int32(failing)), strings.Join(failures, "; ")), true
 }
 
-// failureOf returns why a container of the pod does not run, empty if all run or are starting.
+// failureOf returns why a container of the pod does not run, empty if all run or are starting. A container that cannot start comes
+// before one that keeps exiting, which may be a consequence.
 func failureOf(pod *corev1.Pod, process string) string {
 	if pods.Ending(pod) {
 		return ""
 	}
 	for i := range pod.Status.ContainerStatuses {
-		container := &pod.Status.ContainerStatuses[i]
-		switch failure, fails := pods.StartFailureOf(*container); {
-		case fails && failure.OfImage:
-			return "the image " + failure.Problem
-		case fails:
-			return "the container " + failure.Problem
+		if failure := startFailureOf(pod, &pod.Status.ContainerStatuses[i]); failure != "" {
+			return failure
 		}
+	}
+	for i := range pod.Status.ContainerStatuses {
+		container := &pod.Status.ContainerStatuses[i]
 		// A container that keeps exiting alternates between waiting, running and terminated. It has recovered when it is ready.
 		if exit := lastExit(container); exit != nil && !container.Ready && !restarted(container) {
 			if container.Name == agentapi.AgentContainer {
@@ -121,6 +134,19 @@ func failureOf(pod *corev1.Pod, process string) string {
 		}
 	}
 	return ""
+}
+
+// startFailureOf returns why a container of the pod does not start, empty if it starts or keeps exiting.
+func startFailureOf(pod *corev1.Pod, status *corev1.ContainerStatus) string {
+	failure, fails := pods.StartFailureOf(*status)
+	container := pods.Container(pod.Spec.Containers, status.Name)
+	switch {
+	case !fails || container == nil:
+		return ""
+	case failure.OfImage:
+		return fmt.Sprintf("the image %q of container %s %s", container.Image, container.Name, failure.Problem)
+	}
+	return fmt.Sprintf("with image %q, container %s %s", container.Image, container.Name, failure.Problem)
 }
 
 // restarted tells whether a container runs and exited with code 0 before, as memcached does in a warm restart.

@@ -138,7 +138,11 @@ func TestRefusedAndFailingNodesAreReported(t *testing.T) {
 	}
 	s.HoldContainers("ImagePullBackOff")
 	allow()
-	if message := s.awaitReason(v1alpha1.ReasonNodesFailing); !strings.Contains(message, "image cannot be pulled") {
-		t.Errorf("the message is %q", message)
+	message := s.awaitReason(v1alpha1.ReasonNodesFailing)
+	for pod := range s.MustPods() {
+		want := "1 of 1 pod is failing: pod " + pod + `: the image "` + image + `" of container memcached cannot be pulled (ImagePullBackOff)`
+		if message != want {
+			t.Errorf("the message is %q, want %q", message, want)
+		}
 	}
 }

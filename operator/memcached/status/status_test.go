@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -105,7 +106,27 @@ func TestConditions(t *testing.T) {
 		"the image cannot be pulled": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.WaitingFor("ErrImagePull")),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
-			message: "1 of 2 pods are failing: the image cannot be pulled (ImagePullBackOff)",
+			message: `1 of 2 pods are failing: pod cache-0: the image "memcached:1" of container memcached cannot be pulled (ImagePullBackOff)`,
+		},
+		"the image cannot be pulled for several pods": {
+			size: 3, deployment: testkit.Deployment(3, 3, 0), pods: slices.Concat(
+				testkit.With(testkit.Pods(1), testkit.WaitingFor("ErrImagePull")), testkit.With(testkit.Pods(2)[1:], testkit.WaitingFor("ImagePullBackOff")),
+				testkit.With(testkit.Pods(3)[2:], testkit.WaitingFor("CreateContainerError"))),
+			want: "False/NodesFailing False/NoNodeReady True/NodesStarting True/NodesFailing",
+			message: `3 of 3 pods are failing: pod cache-0 and 1 more: the image "memcached:1" of container memcached cannot be pulled (ImagePullBackOff); ` +
+				`pod cache-2: with image "memcached:1", container memcached cannot be created (CreateContainerError)`,
+		},
+		"memcached waits for an image after it was stopped, and the agent has exited": {
+			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), func(pod *corev1.Pod) {
+				testkit.WaitingFor("ImagePullBackOff")(pod)
+				memcached := pod.Status.ContainerStatuses[0]
+				memcached.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Completed"}
+				agent := corev1.ContainerStatus{Name: "agent", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+				agent.LastTerminationState.Terminated = crashed
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{agent, memcached}
+			}),
+			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
+			message: `1 of 2 pods are failing: pod cache-0: the image "memcached:1" of container memcached cannot be pulled (ImagePullBackOff)`,
 		},
 		"a crashing container that waits": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.Container(func(c *corev1.ContainerStatus) {
@@ -113,7 +134,7 @@ func TestConditions(t *testing.T) {
 				c.LastTerminationState.Terminated = crashed
 			})),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
-			message: "1 of 2 pods are failing: memcached keeps exiting (OOMKilled, exit code 137)",
+			message: "1 of 2 pods are failing: pod cache-0: memcached keeps exiting (OOMKilled, exit code 137)",
 		},
 		"a crashing container that runs for a moment has the same message": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.Container(func(c *corev1.ContainerStatus) {
@@ -121,7 +142,7 @@ func TestConditions(t *testing.T) {
 				c.LastTerminationState.Terminated = crashed
 			})),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
-			message: "1 of 2 pods are failing: memcached keeps exiting (OOMKilled, exit code 137)",
+			message: "1 of 2 pods are failing: pod cache-0: memcached keeps exiting (OOMKilled, exit code 137)",
 		},
 		"a container that has recovered is no failure": {
 			size: 2, deployment: testkit.Deployment(2, 2, 2), pods: testkit.With(testkit.Pods(2), testkit.Container(func(c *corev1.ContainerStatus) {
@@ -141,7 +162,7 @@ func TestConditions(t *testing.T) {
 				c.Name, c.LastTerminationState.Terminated = "agent", crashed
 			})),
 			want:    "False/NodesFailing True/SomeNodesReady True/NodesStarting True/NodesFailing",
-			message: "1 of 2 pods are failing: the agent keeps exiting (OOMKilled, exit code 137)",
+			message: "1 of 2 pods are failing: pod cache-0: the agent keeps exiting (OOMKilled, exit code 137)",
 		},
 		"a container that is being created is no failure": {
 			size: 2, deployment: testkit.Deployment(2, 2, 0), pods: testkit.With(testkit.Pods(2), testkit.WaitingFor("ContainerCreating")),
