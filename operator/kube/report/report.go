@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -112,6 +114,10 @@ type Outcome struct {
 	// Step is what was done to a running pod and why, empty if nothing was done.
 	Step string
 
+	// Warnings are the conditions that also give an event when they are True with another message, because the user has to act: the
+	// reason of the event by the type of the condition.
+	Warnings map[string]string
+
 	// Rollout is the status of the workload, nil if there is none.
 	Rollout *workload.Status
 
@@ -134,6 +140,7 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) error {
 			o.Err = err
 		} else {
 			r.announceReady(ctx, o.Before, o.After)
+			r.announceWarnings(o)
 		}
 	}
 	r.track(o)
@@ -210,6 +217,16 @@ func (r *Reporter) announceReady(ctx context.Context, before, after Object) {
 	log.FromContext(ctx).Info("Ready is "+string(now.Status), "reason", now.Reason, "message", now.Message)
 	if warnings[now.Reason] {
 		r.Recorder.Event(before, corev1.EventTypeWarning, now.Reason, now.Message)
+	}
+}
+
+func (r *Reporter) announceWarnings(o Outcome) {
+	for _, kind := range slices.Sorted(maps.Keys(o.Warnings)) {
+		was := apimeta.FindStatusCondition(o.Before.GetConditions(), kind)
+		now := apimeta.FindStatusCondition(o.After.GetConditions(), kind)
+		if now != nil && now.Status == metav1.ConditionTrue && (was == nil || was.Message != now.Message) {
+			r.Recorder.Event(o.Before, corev1.EventTypeWarning, o.Warnings[kind], now.Message)
+		}
 	}
 }
 

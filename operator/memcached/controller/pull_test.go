@@ -22,6 +22,16 @@ func (s *suite) pullPods(ctx context.Context) ([]corev1.Pod, error) {
 	return found.Items, err
 }
 
+// events returns the events of a reason.
+func (s *suite) events(reason string) []corev1.Event {
+	s.Helper()
+	found := &corev1.EventList{}
+	if err := cluster.Client.List(s.Context(), found, client.InNamespace(s.Namespace), client.MatchingFields{"reason": reason}); err != nil {
+		s.Fatal(err)
+	}
+	return found.Items
+}
+
 func TestImagesArePulledBeforePodsRestart(t *testing.T) {
 	s := newSuite(t)
 	s.create("cache", 2, inStatefulSet)
@@ -66,6 +76,7 @@ func TestAnImageThatCannotBePulledIsPending(t *testing.T) {
 		!strings.Contains(changes[0].Reason, `On node node, the image "`+newAgent+`" cannot be pulled (ImagePullBackOff)`) {
 		t.Errorf("pending is %+v", waits.Status.Pending)
 	}
+	s.AwaitEvent(v1alpha1.EventImageNotPulled, `On node node, the image "`+newAgent+`" cannot be pulled (ImagePullBackOff)`)
 	s.HoldContainers("")
 	s.Edit(s.memcached("cache"), `{"spec":{"podLabels":{"team":"shop"},"size":3}}`)
 	s.awaitReady("cache", 3)
@@ -79,6 +90,11 @@ func TestAnImageThatCannotBePulledIsPending(t *testing.T) {
 	s.pending(false)
 	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
 		t.Errorf("pods were replaced:\n%s", difference)
+	}
+	for _, event := range s.events(v1alpha1.EventImageNotPulled) {
+		if event.Count != 1 || event.Type != corev1.EventTypeWarning {
+			t.Errorf("the event of type %s comes %d times: %s", event.Type, event.Count, event.Message)
+		}
 	}
 }
 

@@ -119,3 +119,11 @@ func made(step rollout.Step, err error) string {
 	}
 	return step.Message
 }
+
+// warnings returns the conditions of which the user is told by an event as well.
+func warnings(plan desired.Plan) map[string]string {
+	if plan.Pull == nil || !plan.Pull.Failed {
+		return nil
+	}
+	return map[string]string{v1alpha1.ConditionUpdatePending: v1alpha1.EventImageNotPulled}
+}

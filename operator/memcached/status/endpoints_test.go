@@ -22,6 +22,7 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/status"
+	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
 
 // podOf returns the ready pod with an ordinal, whose memcached started at testkit.Now.
@@ -137,6 +138,21 @@ func TestProgressOfAStatefulSet(t *testing.T) {
 				t.Errorf("Ready says %s: %s, want %s: %s", ready.Reason, ready.Message, test.want, test.message)
 			}
 		})
+	}
+}
+
+func TestAnImageThatCannotBePulledIsReportedBesideAnotherPendingChange(t *testing.T) {
+	plan := desired.Plan{
+		Pending: &v1alpha1.MemcachedPending{ID: "abc", Class: "Cold", Changes: []v1alpha1.MemcachedChange{{Field: "image"}, {Field: "agentImage"}}},
+		Pull:    &pending.Pull{Message: `On node a, the image "agent:2" cannot be pulled (ImagePullBackOff)`, Failed: true},
+	}
+	in := of(testkit.MakeMemcached("cache").Size(3).Obj())
+	got := status.Memcached(in, plan, status.Runtime{}, conditions.Reconcile{Now: testkit.Now, Observed: statefulSet(3, 3)})
+	message := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionUpdatePending).Message
+	for _, part := range []string{"waits for approval: image, agentImage. ", plan.Pull.Message + ". ", `"release":"abc"`} {
+		if !strings.Contains(message, part) {
+			t.Errorf("the message lacks %q: %s", part, message)
+		}
 	}
 }
 

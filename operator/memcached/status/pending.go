@@ -27,16 +27,20 @@ func updatePending(memcached *v1alpha1.Memcached, plan desired.Plan) metav1.Cond
 	for _, change := range pending.Changes {
 		fields = append(fields, change.Field)
 	}
-	why := fmt.Sprintf("A change that this version of the operator brings would lose items, so it waits for approval: %s. "+
-		"To approve it, which replaces the pods one by one", strings.Join(fields, ", "))
-	if plan.Pull != nil && plan.Pull.Alone {
-		why = plan.Pull.Message + ". The pods keep the image that they have, and the pull is tried again. If the image is wrong, correct spec.image " +
-			"or spec.version. To stop the pods for it all the same, one at a time, each until the image can be pulled"
+	why := fmt.Sprintf("A change that this version of the operator brings would lose items, so it waits for approval: %s. ", strings.Join(fields, ", "))
+	approve := "To approve it, which replaces the pods one by one"
+	if pull := plan.Pull; pull != nil && pull.Failed {
+		notPulled := pull.Message + ". The pods keep the image that they have, and the pull is tried again. "
+		why += notPulled
+		if pull.Alone {
+			why = notPulled + "If the image is wrong, correct spec.image or spec.version. "
+			approve = "To stop the pods for it all the same, one at a time, each until the image can be pulled"
+		}
 	}
 	return metav1.Condition{
 		Type: v1alpha1.ConditionUpdatePending, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonWaitingForRelease,
 		Message: fmt.Sprintf("%s: kubectl patch memcached %s -n %s --type=merge -p '{\"spec\":{\"updates\":{\"release\":\"%s\"}}}'",
-			why, memcached.Name, memcached.Namespace, pending.ID),
+			why+approve, memcached.Name, memcached.Namespace, pending.ID),
 	}
 }
 

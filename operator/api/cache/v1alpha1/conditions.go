@@ -128,4 +128,8 @@ const (
 
 	// EventNodeUpdating: a running pod of a StatefulSet is being changed or replaced. The message says how and why.
 	EventNodeUpdating = "NodeUpdating"
+
+	// EventImageNotPulled: an image that pods of a StatefulSet are to get cannot be pulled onto the node of one of them, so no
+	// container is stopped for it. The message is that of the condition UpdatePending.
+	EventImageNotPulled = "ImageNotPulled"
 )
