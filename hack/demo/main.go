@@ -58,7 +58,7 @@ func command() *cobra.Command {
 			} else if d.version == "" {
 				return errors.New("--version is missing: set it to the version that the catalog offers, for example --version 0.1.0")
 			}
-			d.out = cmd.OutOrStdout()
+			d.out, d.kubeconfig = cmd.OutOrStdout(), os.Getenv("KUBECONFIG")
 			if d.cluster, err = walk.Connect(cmd.Context(), kubectl); err != nil {
 				return err
 			}
@@ -81,6 +81,8 @@ func command() *cobra.Command {
 
 type demo struct {
 	version, manifests, samples string
+
+	kubeconfig string // Of the cluster, empty for kubectl's default.
 
 	cluster *walk.Cluster
 	out     io.Writer
@@ -129,12 +131,14 @@ func (d *demo) run(ctx context.Context, steps []step) error {
 }
 
 func (d *demo) sayWhatNext() {
-	fmt.Fprintf(d.out, `
-Everything is left running. Look around:
-      kubectl get memcacheds,applications,deployments,services,pods
-      kubectl patch memcached %s --type=merge -p '{"spec":{"size":2}}'
-      kubectl get csv,subscription,installplan -n %s
-Remove it with `+"`make undemo`, and the local cluster with `make cluster-down`.\n", cache.Name, walk.Namespace)
+	fmt.Fprint(d.out, "\nEverything is left running. Look around:\n")
+	if d.kubeconfig != "" {
+		d.say("export KUBECONFIG='%s'", d.kubeconfig) // make sets it for the demo alone.
+	}
+	d.say("kubectl get memcacheds,applications,deployments,services,pods")
+	d.say(`kubectl patch memcached %s --type=merge -p '{"spec":{"size":2}}'`, cache.Name)
+	d.say("kubectl get csv,subscription,installplan -n %s", walk.Namespace)
+	fmt.Fprint(d.out, "Remove it with `make undemo`, and the local cluster with `make cluster-down`.\n")
 }
 
 func (d *demo) subscribe(ctx context.Context) (string, error) {

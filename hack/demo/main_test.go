@@ -24,3 +24,18 @@ func TestRunPrintsStepsWithOutcomesUntilOneFails(t *testing.T) {
 		}
 	}
 }
+
+// The shell that ran `make demo` does not know the local cluster.
+func TestTheHintsBeginWithTheCluster(t *testing.T) {
+	for kubeconfig, want := range map[string]string{
+		"/cache/admin.kubeconfig": "Look around:\n      export KUBECONFIG='/cache/admin.kubeconfig'\n      kubectl get memcacheds",
+		"":                        "Look around:\n      kubectl get memcacheds",
+	} {
+		var out strings.Builder
+		d := demo{out: &out, kubeconfig: kubeconfig}
+		d.sayWhatNext()
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("with KUBECONFIG=%s the hints are:\n%s", kubeconfig, out.String())
+		}
+	}
+}
