@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,17 +33,13 @@ func (s *suite) events(reason string) []corev1.Event {
 
 func TestImagesArePulledBeforePodsRestart(t *testing.T) {
 	s := newSuite(t)
-	s.create("cache", 2, inStatefulSet)
-	s.awaitReady("cache", 2)
+	before := s.createReady(inStatefulSet)
 	if pulls, err := s.pullPods(t.Context()); err != nil || len(pulls) > 0 {
 		t.Errorf("a new cache pulls images with %d pods: %v", len(pulls), err)
 	}
-	before := s.MustPods()
 	s.upgrade()
 	s.awaitAgents(newAgent)
-	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
-		t.Errorf("pods were replaced:\n%s", difference)
-	}
+	s.keeps(before)
 	var order []string
 	for _, write := range s.Operator.Traffic.Writes() {
 		if strings.Contains(write.Path, "/pods") || strings.HasSuffix(write.Path, "/statefulsets/cache") {
@@ -66,9 +61,7 @@ func TestImagesArePulledBeforePodsRestart(t *testing.T) {
 // The pods go on with the image that they have, and other changes are made.
 func TestAnImageThatCannotBePulledIsPending(t *testing.T) {
 	s := newSuite(t)
-	s.create("cache", 2, inStatefulSet)
-	s.awaitReady("cache", 2)
-	before := s.MustPods()
+	before := s.createReady(inStatefulSet)
 	s.HoldContainers("ImagePullBackOff")
 	s.upgrade()
 	waits := s.pending(true)
@@ -88,9 +81,7 @@ func TestAnImageThatCannotBePulledIsPending(t *testing.T) {
 	s.Edit(s.memcached("cache"), `{"spec":{"size":2,"updates":{"release":"`+s.pending(true).Status.Pending.ID+`"}}}`)
 	s.awaitAgents(newAgent)
 	s.pending(false)
-	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
-		t.Errorf("pods were replaced:\n%s", difference)
-	}
+	s.keeps(before)
 	for _, event := range s.events(v1alpha1.EventImageNotPulled) {
 		if event.Count != 1 || event.Type != corev1.EventTypeWarning {
 			t.Errorf("the event of type %s comes %d times: %s", event.Type, event.Count, event.Message)
@@ -100,9 +91,7 @@ func TestAnImageThatCannotBePulledIsPending(t *testing.T) {
 
 func TestAnImageOfTheUsersThatCannotBePulled(t *testing.T) {
 	s := newSuite(t)
-	s.create("cache", 2, inStatefulSet)
-	s.awaitReady("cache", 2)
-	before := s.MustPods()
+	before := s.createReady(inStatefulSet)
 	s.HoldContainers("ErrImagePull")
 	s.Edit(s.memcached("cache"), `{"spec":{"image":"memcached:of-nobody"}}`)
 	want := `On node node, the image "memcached:of-nobody" cannot be pulled (ImagePullBackOff)`
@@ -114,9 +103,7 @@ func TestAnImageOfTheUsersThatCannotBePulled(t *testing.T) {
 	s.Edit(s.memcached("cache"), `{"spec":{"image":null}}`)
 	s.awaitReady("cache", 2)
 	s.pending(false)
-	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
-		t.Errorf("pods were replaced:\n%s", difference)
-	}
+	s.keeps(before)
 }
 
 // Where pods that pull images are refused, the user decides. An automatic update goes on.
@@ -148,7 +135,5 @@ func TestThePulledImageIsUsed(t *testing.T) {
 	before := s.MustPods()
 	s.upgrade()
 	s.awaitAgents("mirror.example.com/" + newAgent)
-	if difference := cmp.Diff(before, s.MustPods()); difference != "" {
-		t.Errorf("pods were replaced:\n%s", difference)
-	}
+	s.keeps(before)
 }

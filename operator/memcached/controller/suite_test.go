@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
@@ -78,6 +79,25 @@ func (s *suite) awaitReady(name string, size int) *v1alpha1.Memcached {
 		}
 		return nil
 	})
+}
+
+// createReady makes a cache of two pods and waits until it is ready. It returns the UIDs of its pods, by name.
+func (s *suite) createReady(changes ...func(*v1alpha1.MemcachedSpec)) map[string]types.UID {
+	s.Helper()
+	s.create("cache", 2, changes...)
+	s.awaitReady("cache", 2)
+	return s.MustPods()
+}
+
+// keeps fails the test if one of the pods was replaced or is gone.
+func (s *suite) keeps(before map[string]types.UID) {
+	s.Helper()
+	now := s.MustPods()
+	for name, uid := range before {
+		if now[name] != uid {
+			s.Errorf("%s was replaced", name)
+		}
+	}
 }
 
 // awaitReason waits until the cache of the name "cache" is not Ready for a reason, and returns the message.
