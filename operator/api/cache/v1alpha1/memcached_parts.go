@@ -94,7 +94,7 @@ type MemcachedTLS struct {
 // MemcachedAuth requires clients to log in, with memcached's ASCII protocol.
 type MemcachedAuth struct {
 	// SecretName is the name of a Secret in the same namespace. Its key "users" has up to 8 lines name:password, each of
-	// at most 254 bytes and without spaces. Changes are loaded without a restart; open connections are not closed.
+	// at most 254 bytes, without spaces, and with a newline at its end. Changes are loaded without a restart; open connections are not closed.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
