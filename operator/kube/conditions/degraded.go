@@ -118,8 +118,12 @@ func failureOf(pod *corev1.Pod, process string) string {
 	if pods.Ending(pod) {
 		return ""
 	}
-	for i := range pod.Status.ContainerStatuses {
-		if failure := startFailureOf(pod, &pod.Status.ContainerStatuses[i]); failure != "" {
+	for _, status := range pod.Status.ContainerStatuses {
+		container := pods.Container(pod.Spec.Containers, status.Name)
+		if container == nil {
+			continue
+		}
+		if failure := pods.StartFailure(*container, status); failure != "" {
 			return failure
 		}
 	}
@@ -134,19 +138,6 @@ func failureOf(pod *corev1.Pod, process string) string {
 		}
 	}
 	return ""
-}
-
-// startFailureOf returns why a container of the pod does not start, empty if it starts or keeps exiting.
-func startFailureOf(pod *corev1.Pod, status *corev1.ContainerStatus) string {
-	failure, fails := pods.StartFailureOf(*status)
-	container := pods.Container(pod.Spec.Containers, status.Name)
-	switch {
-	case !fails || container == nil:
-		return ""
-	case failure.OfImage:
-		return fmt.Sprintf("the image %q of container %s %s", container.Image, container.Name, failure.Problem)
-	}
-	return fmt.Sprintf("with image %q, container %s %s", container.Image, container.Name, failure.Problem)
 }
 
 // restarted tells whether a container runs and exited with code 0 before, as memcached does in a warm restart.

@@ -1,33 +1,37 @@
 package pods
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"fmt"
 
-// StartFailure is a reason why a container does not start that does not resolve by itself.
-type StartFailure struct {
-	// OfImage is true if the image is the cause.
-	OfImage bool
+	corev1 "k8s.io/api/core/v1"
+)
 
-	// Problem completes a sentence about the image or the container, for example "cannot be pulled (ImagePullBackOff)".
-	Problem string
-}
-
-// startFailures maps reasons of waiting containers. Reasons that alternate for the same cause have the same text, so
-// that messages are stable.
-var startFailures = map[string]StartFailure{
-	"ErrImagePull":               {true, "cannot be pulled (ImagePullBackOff)"},
-	"ImagePullBackOff":           {true, "cannot be pulled (ImagePullBackOff)"},
-	"InvalidImageName":           {true, "has an invalid name (InvalidImageName)"},
-	"ErrImageNeverPull":          {true, "is not on the node (ErrImageNeverPull)"},
-	"CreateContainerConfigError": {false, "cannot be created (CreateContainerError)"},
-	"CreateContainerError":       {false, "cannot be created (CreateContainerError)"},
-	"RunContainerError":          {false, "cannot be started (RunContainerError)"},
-}
-
-// StartFailureOf returns why a container does not start. The second result is false if it starts, or keeps exiting.
-func StartFailureOf(container corev1.ContainerStatus) (StartFailure, bool) {
-	if container.State.Waiting == nil {
-		return StartFailure{}, false
+// startFailures complete a sentence about an image, or about a container with an image, by the reasons of waiting containers. Reasons
+// that alternate for the same cause have the same text, so that messages are stable.
+var (
+	imageFailures = map[string]string{
+		"ErrImagePull":      "cannot be pulled (ImagePullBackOff)",
+		"ImagePullBackOff":  "cannot be pulled (ImagePullBackOff)",
+		"InvalidImageName":  "has an invalid name (InvalidImageName)",
+		"ErrImageNeverPull": "is not on the node (ErrImageNeverPull)",
 	}
-	failure, fails := startFailures[container.State.Waiting.Reason]
-	return failure, fails
+	startFailures = map[string]string{
+		"CreateContainerConfigError": "cannot be created (CreateContainerError)",
+		"CreateContainerError":       "cannot be created (CreateContainerError)",
+		"RunContainerError":          "cannot be started (RunContainerError)",
+	}
+)
+
+// StartFailure returns why a container does not start and will not by itself, empty if it starts or keeps exiting.
+func StartFailure(container corev1.Container, status corev1.ContainerStatus) string {
+	if status.State.Waiting == nil {
+		return ""
+	}
+	if problem := imageFailures[status.State.Waiting.Reason]; problem != "" {
+		return fmt.Sprintf("the image %q of container %s %s", container.Image, container.Name, problem)
+	}
+	if problem := startFailures[status.State.Waiting.Reason]; problem != "" {
+		return fmt.Sprintf("with image %q, container %s %s", container.Image, container.Name, problem)
+	}
+	return ""
 }

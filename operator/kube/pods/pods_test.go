@@ -89,21 +89,22 @@ func TestUnschedulable(t *testing.T) {
 }
 
 func TestStartFailures(t *testing.T) {
-	for reason, want := range map[string]pods.StartFailure{
-		"":                     {},
-		"ContainerCreating":    {},
-		"CrashLoopBackOff":     {},
-		"ErrImagePull":         {OfImage: true, Problem: "cannot be pulled (ImagePullBackOff)"},
-		"ImagePullBackOff":     {OfImage: true, Problem: "cannot be pulled (ImagePullBackOff)"},
-		"ErrImageNeverPull":    {OfImage: true, Problem: "is not on the node (ErrImageNeverPull)"},
-		"CreateContainerError": {Problem: "cannot be created (CreateContainerError)"},
+	for reason, want := range map[string]string{
+		"":                     "",
+		"ContainerCreating":    "",
+		"CrashLoopBackOff":     "",
+		"ErrImagePull":         `the image "agent:2" of container agent cannot be pulled (ImagePullBackOff)`,
+		"ImagePullBackOff":     `the image "agent:2" of container agent cannot be pulled (ImagePullBackOff)`,
+		"ErrImageNeverPull":    `the image "agent:2" of container agent is not on the node (ErrImageNeverPull)`,
+		"CreateContainerError": `with image "agent:2", container agent cannot be created (CreateContainerError)`,
 	} {
+		container := corev1.Container{Name: "agent", Image: "agent:2"}
 		status := corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
-		if got, fails := pods.StartFailureOf(status); got != want || fails != (want != pods.StartFailure{}) {
-			t.Errorf("%q: got %+v, %t; want %+v", reason, got, fails, want)
+		if got := pods.StartFailure(container, status); got != want {
+			t.Errorf("%q: got %q, want %q", reason, got, want)
 		}
 	}
-	if _, fails := pods.StartFailureOf(corev1.ContainerStatus{}); fails {
-		t.Error("a container that is not waiting has a start failure")
+	if got := pods.StartFailure(corev1.Container{}, corev1.ContainerStatus{}); got != "" {
+		t.Errorf("a container that is not waiting has the start failure %q", got)
 	}
 }

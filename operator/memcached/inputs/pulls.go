@@ -55,10 +55,10 @@ func PullOf(pod *corev1.Pod, now time.Time) (problem PullProblem, pulled bool) {
 		if status.Name != name || container == nil {
 			continue
 		}
-		failure, fails := pods.StartFailureOf(status)
+		failure := pods.StartFailure(*container, status)
 		switch ended := status.State.Terminated; {
-		case fails:
-			return PullProblem{Message: fmt.Sprintf("the image %q %s", container.Image, failure.Problem)}, false
+		case failure != "":
+			return PullProblem{Message: failure}, false
 		case ended != nil && ended.ExitCode == 0:
 			return PullProblem{}, true
 		case ended != nil:

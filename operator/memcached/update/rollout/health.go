@@ -73,15 +73,11 @@ func (m *member) failureToServe() string {
 func (m *member) failureOf(containers []corev1.Container) string {
 	for _, container := range containers {
 		status := m.container(container.Name)
-		failure, fails := pods.StartFailureOf(status)
-		switch {
-		case fails && failure.OfImage:
-			return fmt.Sprintf("the image %q of container %s %s", container.Image, container.Name, failure.Problem)
-		case fails:
-			return fmt.Sprintf("with image %q, container %s %s", container.Image, container.Name, failure.Problem)
-		case status.State.Waiting != nil && status.State.Waiting.Reason == "CrashLoopBackOff":
-			return fmt.Sprintf("with image %q, container %s keeps exiting (CrashLoopBackOff)",
-				container.Image, container.Name)
+		if failure := pods.StartFailure(container, status); failure != "" {
+			return failure
+		}
+		if status.State.Waiting != nil && status.State.Waiting.Reason == "CrashLoopBackOff" {
+			return fmt.Sprintf("with image %q, container %s keeps exiting (CrashLoopBackOff)", container.Image, container.Name)
 		}
 	}
 	return ""
