@@ -174,7 +174,7 @@ func TestCachesOfOneNameInTwoNamespacesAreApart(t *testing.T) {
 			t.Run(fmt.Sprint(size), func(t *testing.T) {
 				s := newSuite(t)
 				s.create("cache", size)
-				s.awaitReady("cache", 2)
+				s.awaitReady("cache", int(size))
 				deployments := &appsv1.DeploymentList{}
 				if err := cluster.Client.List(t.Context(), deployments, client.InNamespace(s.Namespace)); err != nil {
 					t.Fatal(err)
