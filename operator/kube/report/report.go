@@ -111,8 +111,10 @@ type Outcome struct {
 	// Changes are the writes to owned objects.
 	Changes []apply.Change
 
-	// Step is what was done to a running pod and why, empty if nothing was done.
-	Step string
+	// Step is what was done to a running pod and why, empty if nothing was done. StepIgnores is true if it was not what the user had
+	// asked for.
+	Step        string
+	StepIgnores bool
 
 	// Warnings are the conditions that also give an event when they are True with another message, because the user has to act: the
 	// reason of the event by the type of the condition.
@@ -133,7 +135,11 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) error {
 	r.announceChanges(ctx, o.Before, o.Changes)
 	if o.Step != "" {
 		log.FromContext(ctx).Info(o.Step)
-		r.Recorder.Event(o.Before, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, o.Step)
+		if o.StepIgnores {
+			r.Recorder.Event(o.Before, corev1.EventTypeWarning, v1alpha1.EventRestartIgnored, o.Step)
+		} else {
+			r.Recorder.Event(o.Before, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, o.Step)
+		}
 	}
 	if !reconcileerror.IsStale(o.Err) {
 		if err := r.WriteStatus(ctx, o.Before, o.After); err != nil {

@@ -68,6 +68,21 @@ func TestALabelIsChangedInPlace(t *testing.T) {
 	s.AwaitEvent(v1alpha1.EventNodeUpdating, "cache-0")
 }
 
+func TestAnIgnoredRestartIsAWarning(t *testing.T) {
+	s := newSuite(t)
+	before := s.createReady(inStatefulSet)
+	s.Edit(testenv.Named[appsv1.StatefulSet](s.Env, "cache"),
+		`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-05-04T08:00:00Z"}}}}}`)
+	for name := range before {
+		s.AwaitEvent(v1alpha1.EventRestartIgnored, name+" was not restarted: kubectl rollout restart does not restart the pods of a StatefulSet")
+	}
+	s.awaitReady("cache", 2)
+	s.keeps(before)
+	if events := s.events(v1alpha1.EventRestartIgnored); events[0].Type != corev1.EventTypeWarning {
+		t.Errorf("the events are %+v", events)
+	}
+}
+
 // The user's own cold change replaces the pods one by one, the highest ordinal first.
 func TestAColdChangeOfTheUsersReplacesPodByPod(t *testing.T) {
 	s := newSuite(t)

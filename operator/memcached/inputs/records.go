@@ -99,11 +99,6 @@ func (r Record) Note() string {
 // SameTemplate reports whether two records have the same data.
 func (r Record) SameTemplate(other Record) bool { return bytes.Equal(r.Data(), other.Data()) }
 
-func hasKey(of map[string]string, key string) bool {
-	_, has := of[key]
-	return has
-}
-
 // records returns the records of a cache, the newest first. A record without an owner counts: `kubectl delete --cascade=orphan` of an
 // earlier cache of that name leaves its pods and records behind.
 func records(ctx context.Context, reader client.Reader, owner *v1alpha1.Memcached) ([]Record, error) {
@@ -170,15 +165,4 @@ func RecordOf(records []Record, revision *appsv1.ControllerRevision) *Record {
 		return RecordNamed(records, named)
 	}
 	return find(records, func(r *Record) bool { return r.Revision != "" && r.Revision == revision.Name })
-}
-
-// recordsOf returns the records that revisions refer to, by the names of the revisions.
-func recordsOf(records []Record, revisions []appsv1.ControllerRevision) map[string]*Record {
-	found := map[string]*Record{}
-	for i := range revisions {
-		if record := RecordOf(records, &revisions[i]); record != nil {
-			found[revisions[i].Name] = record
-		}
-	}
-	return found
 }

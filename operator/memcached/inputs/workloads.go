@@ -186,6 +186,17 @@ func (m *Reader) revisionRecords(ctx context.Context, in *Inputs) (map[string]*R
 	return recordsOf(in.Records, found.Items), nil
 }
 
+// recordsOf returns the records that revisions refer to, by the names of the revisions.
+func recordsOf(records []Record, revisions []appsv1.ControllerRevision) map[string]*Record {
+	found := map[string]*Record{}
+	for i := range revisions {
+		if record := RecordOf(records, &revisions[i]); record != nil {
+			found[revisions[i].Name] = record
+		}
+	}
+	return found
+}
+
 // readPods reads the pods of a cache, and the pods that pull images for it.
 func (m *Reader) readPods(ctx context.Context, in *Inputs) error {
 	owner, own, pulls := in.Memcached, &corev1.PodList{}, &corev1.PodList{}
@@ -204,4 +215,9 @@ func (m *Reader) readPods(ctx context.Context, in *Inputs) error {
 		}
 	}
 	return nil
+}
+
+func hasKey(of map[string]string, key string) bool {
+	_, has := of[key]
+	return has
 }

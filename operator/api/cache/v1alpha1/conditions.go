@@ -129,6 +129,10 @@ const (
 	// EventNodeUpdating: a running pod of a StatefulSet is being changed or replaced. The message says how and why.
 	EventNodeUpdating = "NodeUpdating"
 
+	// EventRestartIgnored: somebody asked for a restart of the pods of a StatefulSet (kubectl rollout restart), and they go on, because
+	// their items would be lost.
+	EventRestartIgnored = "RestartIgnored"
+
 	// EventImageNotPulled: an image that pods of a StatefulSet are to get cannot be pulled onto the node of one of them, so no
 	// container is stopped for it. The message is that of the condition UpdatePending.
 	EventImageNotPulled = "ImageNotPulled"

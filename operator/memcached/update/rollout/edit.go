@@ -104,7 +104,9 @@ func (p *planner) finish(m *member, d *difference, message string) *Step {
 			e.annotations[owned.RecordAnnotation] = nil
 		}
 	}
-	return patchStep(m, message, e)
+	step := patchStep(m, message, e)
+	step.Finishes = true
+	return step
 }
 
 // patchStep returns the step that makes an edit.

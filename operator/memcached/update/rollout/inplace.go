@@ -20,7 +20,9 @@ const agentItems = 2
 // begin returns the first step of an update in place.
 func (p *planner) begin(m *member, d *difference) *Step {
 	if m.update == nil && !d.resizes() && !d.changesCacheMemory() && len(d.restarts) == 0 {
-		return p.finish(m, d, p.nothingRestarted(m, d))
+		step := p.finish(m, d, p.nothingRestarted(m, d))
+		step.Ignores = p.ignoresRestart(m)
+		return step
 	}
 	if step := p.hashTableTooLarge(m, d); step != nil {
 		return step
@@ -38,9 +40,8 @@ func (p *planner) begin(m *member, d *difference) *Step {
 
 // nothingRestarted tells the user that a pod is up to date without a restart.
 func (p *planner) nothingRestarted(m *member, d *difference) string {
-	asked := p.live.Annotations[restartedAt]
 	switch {
-	case asked != "" && asked != p.renderings[m.revision()].restarted:
+	case p.ignoresRestart(m):
 		return fmt.Sprintf("%[1]s was not restarted: kubectl rollout restart does not restart the pods of a StatefulSet of a cache, "+
 			"because their items would be lost. To replace the pod: kubectl delete pod %[1]s", m.name())
 	case d.class == diff.None:
@@ -49,6 +50,12 @@ func (p *planner) nothingRestarted(m *member, d *difference) string {
 		return fmt.Sprintf("%s is up to date. When it is replaced for another reason, it gets: %s", m.name(), d.text())
 	}
 	return fmt.Sprintf("%s is up to date now: %s", m.name(), d.text())
+}
+
+// ignoresRestart reports whether somebody has asked for a restart of the pod by `kubectl rollout restart`.
+func (p *planner) ignoresRestart(m *member) bool {
+	asked := p.live.Annotations[restartedAt]
+	return asked != "" && asked != p.renderings[m.revision()].restarted
 }
 
 // announcesRestart reports whether the agent is going to restart in a pod that serves clients through a Service. The kubelet reports

@@ -128,5 +128,8 @@ func (i Input) Progress(step Step) workload.Progress {
 			progress.Updated++
 		}
 	}
+	if step.Finishes {
+		progress.Updated++ // The pods were observed before the step.
+	}
 	return progress
 }

@@ -61,7 +61,11 @@ func TestARolloutRestartRestartsNothing(t *testing.T) {
 	c.set.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "now"
 	c.set.Generation++
 	c.seeTemplate()
-	expect(t, c.next(), rollout.Patch, 1, "cache-1 was not restarted: kubectl rollout restart does not restart the pods of a StatefulSet")
+	step := c.next()
+	expect(t, step, rollout.Patch, 1, "cache-1 was not restarted: kubectl rollout restart does not restart the pods of a StatefulSet")
+	if progress := c.input().Progress(step); !step.Ignores || progress.Updated != 1 {
+		t.Errorf("the step is %+v, and with it %d pods are up to date", step, progress.Updated)
+	}
 	if steps := summarise(c.run(5)); steps != "Patch 1, Patch 0" || c.uids() != before || c.simulatedPod(1).process != process {
 		t.Errorf("made the steps %s", steps)
 	}

@@ -49,6 +49,10 @@ type Step struct {
 	Stuck bool
 	// Patch is the strategic merge patch of a Patch or Resize. It applies only to the pod as it was observed.
 	Patch []byte
+	// Finishes is true for a Patch after which the pod is up to date.
+	Finishes bool
+	// Ignores is true for a step that tells the user that what they asked for is not done.
+	Ignores bool
 	// Unready is true for a Replace of a pod that is not ready: it serves no clients, or it is degraded. No
 	// PodDisruptionBudget has to allow its replacement.
 	Unready bool
