@@ -24,6 +24,8 @@ func TestInstalledOperator(t *testing.T) {
 	must(t, suite.cluster.DeleteResources(ctx))
 	t.Run("a cache of real size is upgraded warm", realSize)
 	must(t, suite.cluster.DeleteResources(ctx))
+	t.Run("a shrink that the hash table does not fit is refused", refusedShrink)
+	must(t, suite.cluster.DeleteResources(ctx))
 	t.Run("a Prometheus has metrics and alerts", metricsAndAlerts)
 	must(t, suite.cluster.DeleteResources(ctx))
 	t.Run("its removal stops nothing, and leaves what the page says", func(t *testing.T) { uninstalled(t, before) })
