@@ -307,3 +307,17 @@ func TestTheCauseOfAFailedStart(t *testing.T) {
 		expect(t, c.next(), rollout.Wait, 1, want)
 	}
 }
+
+// The kubelet waits before it starts a container again that has exited several times, also if that has another image by then.
+func TestAContainerThatHasNotBeenStartedWithItsNewImageIsNotBlamed(t *testing.T) {
+	c := newCluster(t, 2, withWarmRestart())
+	c.want(upgraded)
+	for c.pod(1).Spec.Containers[0].Image != "memcached:1.6.45" {
+		c.run(1)
+	}
+	status := statusOf(c.pod(1), "memcached")
+	status.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	expect(t, c.next(), rollout.Wait, 1, `container memcached has not been started with image "memcached:1.6.45" yet (CrashLoopBackOff)`)
+	status.ContainerID = "another"
+	expect(t, c.next(), rollout.Wait, 1, `with image "memcached:1.6.45", container memcached keeps exiting (CrashLoopBackOff)`)
+}

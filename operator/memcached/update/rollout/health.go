@@ -76,9 +76,13 @@ func (m *member) failureOf(containers []corev1.Container) string {
 		if failure := pods.StartFailure(container, status); failure != "" {
 			return failure
 		}
-		if status.State.Waiting != nil && status.State.Waiting.Reason == "CrashLoopBackOff" {
-			return fmt.Sprintf("with image %q, container %s keeps exiting (CrashLoopBackOff)", container.Image, container.Name)
+		if status.State.Waiting == nil || status.State.Waiting.Reason != "CrashLoopBackOff" {
+			continue
 		}
+		if slices.Contains(m.unfinishedRestarts(), container.Name) {
+			return fmt.Sprintf("container %s has not been started with image %q yet (CrashLoopBackOff)", container.Name, container.Image)
+		}
+		return fmt.Sprintf("with image %q, container %s keeps exiting (CrashLoopBackOff)", container.Image, container.Name)
 	}
 	return ""
 }
