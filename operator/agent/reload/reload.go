@@ -149,20 +149,20 @@ func (l *Loop) reloadUsers(ctx context.Context, users *api.Users) error {
 }
 
 // checkVersion returns an error if memcached would let nobody in with the users, because of its version. memcached tells its version only to
-// clients that are logged in.
+// clients that are logged in. If the agent cannot log in, for example because the password was changed while it was not running, the users
+// are reloaded: most versions can read them.
 func (l *Loop) checkVersion(ctx context.Context, users *api.Users) error {
 	if !users.Unterminated() {
 		return nil
 	}
-	version := ""
 	conn, err := l.Dialer.Dial(ctx)
-	if err == nil {
-		defer conn.Close()
-		version, err = conn.Version(ctx)
-	}
 	if err != nil {
-		return fmt.Errorf("the only line of the users does not end with a newline, which some versions of memcached cannot read, "+
-			"and its version is unknown: %w: end the line with a newline", err)
+		return nil
+	}
+	defer conn.Close()
+	version, err := conn.Version(ctx)
+	if err != nil {
+		return nil
 	}
 	return users.CheckVersion(version)
 }

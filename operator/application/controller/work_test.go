@@ -225,7 +225,7 @@ func TestWhatHappensAfterARolloutByTheOperatorIsNoWork(t *testing.T) {
 	}
 }
 
-// Whoever changed the pods by hand is the cause of both rollouts: no version of the operator wants another template than before.
+// A person who changed the pods by hand is the cause of both rollouts: no version of the operator wants another template than before.
 func TestWhatIsPutBackIsNoWork(t *testing.T) {
 	s := newSuite(t)
 	s.create(web())

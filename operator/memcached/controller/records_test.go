@@ -47,7 +47,7 @@ func TestAnOrphanedStatefulSetKeepsWhatIsPending(t *testing.T) {
 	}
 }
 
-// Whoever may annotate a workload could make the operator apply any template, until it was recorded.
+// All who may annotate a workload could make the operator apply any template, until it was recorded.
 func TestAnAnnotationIsNotBelievedAfterTheTakeover(t *testing.T) {
 	for name, remove := range map[string]string{"with the record's name": "", "without it": `"` + owned.RecordAnnotation + `":null,`} {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func TestAChangeByTheUserAfterARolloutIsNoWork(t *testing.T) {
 	s.awaitWork(false)
 }
 
-// Whoever changed the pods by hand is the cause of both rollouts: no version of the operator wants another template than before.
+// A person who changed the pods by hand is the cause of both rollouts: no version of the operator wants another template than before.
 func TestWhatIsPutBackIsNoWork(t *testing.T) {
 	s := newSuite(t)
 	s.create("cache", 1)

@@ -172,7 +172,7 @@ func pullPod(in inputs.Inputs, source *corev1.Pod, pulled inputs.Pulled) *corev1
 		ServiceAccountName: source.Spec.ServiceAccountName, RuntimeClassName: source.Spec.RuntimeClassName,
 		AutomountServiceAccountToken: ptr.To(false), EnableServiceLinks: ptr.To(false), TerminationGracePeriodSeconds: ptr.To[int64](0),
 	}
-	return created.DeepCopy() // Other pods are not to be changed by whoever creates it.
+	return created.DeepCopy() // The caller changes it, and not the pods that it was made from.
 }
 
 // pullResources are for a program that prints a line. Quotas of a namespace may ask for all four.

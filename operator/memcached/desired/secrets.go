@@ -49,17 +49,29 @@ func checkSecrets(in inputs.Inputs) error {
 	return nil
 }
 
-// checkUsersOf returns why memcached of the template that a decision leads to lets nobody log in with the users of the spec.
-func checkUsersOf(in inputs.Inputs, decision pending.Decision) error {
+// checkUsersOf returns why memcached lets nobody log in with the users of the spec: that of the template which a workload gets, and that of
+// the template which it gets once images have been pulled. While it waits for these, what it has does not count.
+func checkUsersOf(in inputs.Inputs, given *inputs.Workload, decision pending.Decision) error {
 	if in.Memcached.Spec.Auth == nil {
 		return nil
 	}
-	template := cmp.Or(decision.Wanted, decision.Given.Template) // The former has the image that is being pulled.
-	version := in.Images.VersionOf(pending.ImagesOf(template)[pod.MemcachedContainer])
-	if template.ObjectMetaApplyConfiguration != nil {
-		version = cmp.Or(template.Annotations[pod.VersionAnnotation], version)
+	templates := []*pending.Template{decision.Given.Template}
+	if decision.Wanted != nil && given != nil && decision.Given.Template == given.Template {
+		templates = nil
 	}
-	return secrets.Users(in.Users, version)
+	if decision.Wanted != nil {
+		templates = append(templates, decision.Wanted)
+	}
+	for _, template := range templates {
+		version := in.Images.VersionOf(pending.ImagesOf(template)[pod.MemcachedContainer])
+		if template.ObjectMetaApplyConfiguration != nil {
+			version = cmp.Or(template.Annotations[pod.VersionAnnotation], version)
+		}
+		if err := secrets.Users(in.Users, version); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func missing(field, name, namespace string) error {

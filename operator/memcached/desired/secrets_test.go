@@ -2,9 +2,11 @@ package desired_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -93,5 +95,34 @@ func TestUsersThatANewerMemcachedCanRead(t *testing.T) {
 	in.Memcached.Spec.Version = "1.6.45"
 	if got := plan(t, in); got.Pull == nil {
 		t.Error("the image is not pulled")
+	}
+}
+
+// The operator wants 1.6.45, whose image cannot be pulled, so the pods keep 1.6.18. Then the user switches authentication on, with one
+// line without a newline: pods of 1.6.18 would let nobody in.
+func TestUsersThatTheImageThatIsKeptCannotRead(t *testing.T) {
+	in := withOneUser(v1alpha1.WorkloadStatefulSet, func(s *v1alpha1.MemcachedSpec) { s.Auth = nil })
+	in.Images.Default = "1.6.18"
+	in.Records = plan(t, in).Records
+	in.StatefulSet = &inputs.Workload{
+		Template: in.Records[0].Template, Spec: in.Records[0].Spec, Record: &in.Records[0], Complete: true,
+		Records: map[string]*inputs.Record{"cache-1": &in.Records[0]},
+	}
+	in.Pods = []corev1.Pod{runningPod(0, "a")}
+	in.Images.Default = "1.6.45"
+	in.Memcached.Spec.Auth = &v1alpha1.MemcachedAuth{SecretName: "users"}
+	for _, pull := range desired.MakePulls(in).Create {
+		pull.CreationTimestamp = metav1.NewTime(testkit.Now.Add(-time.Minute))
+		waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+		if pull.Spec.Containers[0].Name == "agent" {
+			waiting = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+		}
+		pull.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pull.Spec.Containers[0].Name, State: waiting}}
+		in.PullPods = append(in.PullPods, *pull)
+	}
+	got, err := desired.MakePlan(in)
+	container := planned[*appsv1ac.StatefulSetApplyConfiguration](t, got).Spec.Template.Spec.Containers[0]
+	if !invalidUsers(err) {
+		t.Errorf("the pods get %s with %q, and nobody can log in", *container.Image, container.Args)
 	}
 }

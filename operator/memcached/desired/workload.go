@@ -116,7 +116,7 @@ func decide(in inputs.Inputs, given *inputs.Workload) (decision pending.Decision
 		decision, err = pending.Decide(input(in, in.Memcached.Spec, given))
 	}
 	if err == nil {
-		err = checkUsersOf(in, decision)
+		err = checkUsersOf(in, given, decision)
 	}
 	switch {
 	case err != nil && given != nil:

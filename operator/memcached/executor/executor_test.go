@@ -3,6 +3,7 @@ package executor_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -307,5 +308,30 @@ func TestAStepThatIsUndoneIsReported(t *testing.T) {
 	f.expect(done, rollout.Wait, "cache-1 is not changed, because an admission policy or webhook undoes the change")
 	if !done.Stuck || done.After <= 0 {
 		t.Errorf("the step is %+v", done)
+	}
+}
+
+// failing is a client whose patches fail.
+type failing struct{ client.Client }
+
+func (c failing) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	return errors.New("the API server is overloaded")
+}
+
+func TestAPodIsNotUpToDateAfterAPatchThatFailed(t *testing.T) {
+	f := newFixture(t)
+	next := template("agent:1", 64, "1024")
+	next.Labels = map[string]string{"app": "cache", "new": "label"}
+	f.want(next)
+	input := f.input()
+	step, err := rollout.Next(input)
+	f.must(err)
+	before := input.Progress(rollout.Step{}).Updated
+	step, err = (&executor.Executor{Client: failing{cluster.Client}, Live: cluster.Client}).Do(t.Context(), input, step)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if after := input.Progress(step).Updated; after != before {
+		t.Errorf("%d pods are up to date, were %d: %s", after, before, step.Message)
 	}
 }

@@ -37,7 +37,7 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]in
 		return nil, nil
 	}
 	free, err := e.freePulls(ctx, pulls.Now)
-	if err != nil {
+	if err != nil || free <= 0 {
 		return nil, err
 	}
 	set, err := e.admitted(ctx, pulls.StatefulSet)
@@ -45,18 +45,14 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]in
 		return nil, err
 	}
 	refusals := map[string]inputs.PullProblem{}
-	for i, pod := range pulls.Create {
+	for _, pod := range pulls.Create[:min(free, len(pulls.Create))] {
 		for i := range pod.Spec.Containers {
 			if admitted := pods.Container(set.Spec.Template.Spec.Containers, pod.Spec.Containers[i].Name); admitted != nil {
 				pod.Spec.Containers[i].Image = admitted.Image
 			}
 		}
-		var options []client.CreateOption
-		if i >= free {
-			options = append(options, client.DryRunAll) // A pod that waits for others may be refused as well.
-		}
 		//nolint:forbidigo // As above.
-		err := e.Client.Create(ctx, pod, options...)
+		err := e.Client.Create(ctx, pod)
 		switch {
 		case apierrors.IsAlreadyExists(err):
 			refusals[pod.Name], err = e.foreign(ctx, pod)

@@ -17,9 +17,11 @@ const recheck = 10 * time.Second
 // result returns the result of a step from the error of the API server. A refusal becomes a Wait that tells the user, who may have
 // a policy or a quota that forbids the step.
 func result(step rollout.Step, done string, err error) (rollout.Step, error) {
-	switch {
-	case err == nil:
+	if err == nil {
 		return step, nil
+	}
+	step.Finishes = false
+	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return step, reconcileerror.Stale(fmt.Errorf("pod %s/%s has changed meanwhile: %w", step.Pod.Namespace, step.Pod.Name, err))
 	case refused(err):

@@ -122,7 +122,7 @@ func (i Images) VersionOf(image string) string {
 }
 
 // The annotations on a Deployment or StatefulSet in which v0.3.0 recorded what it gave the workload. They are read until there is a
-// record, and never again: whoever may edit a workload can write them.
+// record, and never again: all who may edit a workload can write them.
 const (
 	releasedTemplateAnnotation = "cache.example.com/applied-template"
 	releasedSpecAnnotation     = "cache.example.com/applied-spec"

@@ -35,7 +35,7 @@ func (p *planner) hashTableTooLarge(m *member, d *difference) *Step {
 		return nil
 	}
 	return stuck(m, "%[1]s keeps its memory limit, because memcached's hash table has %[2]dMi and does not become smaller while memcached runs: "+
-		"with %[3]dMi for items, memcached may need %[4]dMi, but the limit is to be %[5]dMi. Set resources.limits.memory to at least %[4]dMi, "+
-		"or delete the pod: it is created again with the new limit, and starts empty",
+		"with %[3]dMi for items, memcached may need %[4]dMi, but the limit is to be %[5]dMi. Set cacheMemory to %[3]dMi and "+
+		"resources.limits.memory to at least %[4]dMi, or delete the pod: it is created again with the new limit, and starts empty",
 		m.name(), m.agent.HashBytes/mebibyte, wanted.CacheMemory, (need.Total()*kibibyte+mebibyte-1)/mebibyte, limit/mebibyte)
 }

@@ -19,7 +19,7 @@ func TestAHashTableThatDoesNotFitTheNewLimitKeepsTheItems(t *testing.T) {
 	c.want(size(122, 70))
 	step := c.next()
 	expect(t, step, rollout.Wait, 1, "cache-1 keeps its memory limit, because memcached's hash table has 64Mi and does not become smaller while memcached runs: "+
-		"with 122Mi for items, memcached may need 244Mi, but the limit is to be 192Mi. Set resources.limits.memory to at least 244Mi, or delete the pod")
+		"with 122Mi for items, memcached may need 244Mi, but the limit is to be 192Mi. Set cacheMemory to 122Mi and resources.limits.memory to at least 244Mi, or delete the pod")
 	expectStuck(t, step)
 	c.run(20)
 	if m := c.simulatedPod(1); m.memory != 1024 || m.items < items || c.uids() != uids {
