@@ -66,10 +66,10 @@ func TestAnImageThatCannotBePulledIsPending(t *testing.T) {
 	s.upgrade()
 	waits := s.pending(true)
 	if changes := waits.Status.Pending.Changes; len(changes) != 1 || changes[0].Field != "agentImage" ||
-		!strings.Contains(changes[0].Reason, `On node node, the image "`+newAgent+`" cannot be pulled (ImagePullBackOff)`) {
+		!strings.Contains(changes[0].Reason, `On node node, the image "`+newAgent+`" of container agent cannot be pulled (ImagePullBackOff)`) {
 		t.Errorf("pending is %+v", waits.Status.Pending)
 	}
-	s.AwaitEvent(v1alpha1.EventImageNotPulled, `On node node, the image "`+newAgent+`" cannot be pulled (ImagePullBackOff)`)
+	s.AwaitEvent(v1alpha1.EventImageNotPulled, `On node node, the image "`+newAgent+`" of container agent cannot be pulled (ImagePullBackOff)`)
 	s.HoldContainers("")
 	s.Edit(s.memcached("cache"), `{"spec":{"podLabels":{"team":"shop"},"size":3}}`)
 	s.awaitReady("cache", 3)
@@ -94,7 +94,7 @@ func TestAnImageOfTheUsersThatCannotBePulled(t *testing.T) {
 	before := s.createReady(inStatefulSet)
 	s.HoldContainers("ErrImagePull")
 	s.Edit(s.memcached("cache"), `{"spec":{"image":"memcached:of-nobody"}}`)
-	want := `On node node, the image "memcached:of-nobody" cannot be pulled (ImagePullBackOff)`
+	want := `On node node, the image "memcached:of-nobody" of container memcached cannot be pulled (ImagePullBackOff)`
 	if message := s.awaitReason(v1alpha1.ReasonUpdateStuck); message != want {
 		t.Errorf("the message is %q, want %q", message, want)
 	}
