@@ -1,6 +1,7 @@
 package executor_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -17,9 +18,20 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
-// All caches together create only some pods that pull images at a time. The others are created when these have ended, or cannot go on.
-func TestPullPodsAreLimited(t *testing.T) {
+// One after the other, because the limit is one for all namespaces.
+func TestPullPods(t *testing.T) {
 	f := newFixture(t)
+	t.Cleanup(func() {
+		f.must(cluster.Client.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace(f.set.Namespace), client.GracePeriodSeconds(0)))
+	})
+	f.reportsForeignPullPods()
+	f.limitsPullPods()
+}
+
+// limitsPullPods: all caches together create only some pods that pull images at a time. The others are created when these have ended, or
+// cannot go on.
+func (f *fixture) limitsPullPods() {
+	t := f.T
 	create := func(names ...string) (created int) {
 		pulls := desired.Pulls{Now: time.Now(), StatefulSet: appsv1ac.StatefulSet("cache", f.set.Namespace)}
 		for _, name := range names {
@@ -59,9 +71,9 @@ func TestPullPodsAreLimited(t *testing.T) {
 	}
 }
 
-// A pod of somebody else that has the name of a pull pod would be waited for in vain.
-func TestAForeignPullPodIsReported(t *testing.T) {
-	f := newFixture(t)
+// reportsForeignPullPods: a pod of somebody else that has the name of a pull pod would be waited for in vain.
+func (f *fixture) reportsForeignPullPods() {
+	t := f.T
 	pull := func(owner string) *corev1.Pod {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: "pull"}}
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Owner", Name: "cache", UID: types.UID(owner), Controller: ptr.To(true)}}
