@@ -33,6 +33,7 @@ func checks(tools toolPaths) []check {
 		{"CRDs are compatible", "see the findings above; a CRD may only grow", program(".", "go", "run", "./hack/bundle", "compat")},
 		{"catalog is current and valid", "run `make catalog` and commit", program(".", "go", "run", "./hack/catalog", "--check")},
 		{"image builds are reproducible", "see the differing digests above", program(".", "go", "run", "./hack/image", "repro")},
+		{"links in pages lead somewhere", "correct the links", linksLead},
 		{"go.mod is tidy", "run `go mod tidy`", program(".", "go", "mod", "tidy", "-diff")},
 	}
 	for _, module := range modules {

@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/example/memcached-operator/hack/internal/testkit"
 )
@@ -72,5 +76,35 @@ func TestLinterConfigurationExistsForEveryModule(t *testing.T) {
 		if err := program(module, "test", "-f", configFor(module))(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestLinkThatLeadsNowhereFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(name, content string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("README.md", "# Top\n\n[page](docs/page.md#what-1.0-lacks), [page](docs/page.md#what-10-lacks), [top](#top), [gone](docs/gone.md), "+
+		"![gone](gone.svg), [site](https://example.com/#gone), `[code](gone.md)`\n")
+	write("docs/page.md", "## What 1.0 lacks\n\n[top](../README.md#top), [heading](#gone)\n")
+	write("docs/testdata/page.md", "[gone](gone.md)\n")
+	if err := errors.Join(program(".", "git", "init", "-q")(t.Context()), program(".", "git", "add", ".")(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	err := linksLead(t.Context())
+	if err == nil {
+		t.Fatal("no link is wrong")
+	}
+	var got []string
+	for finding := range strings.Lines(err.Error()) {
+		page, rest, _ := strings.Cut(finding, ": the link to ")
+		link, _, _ := strings.Cut(rest, ": ")
+		got = append(got, page+" "+link)
+	}
+	want := []string{"README.md docs/page.md#what-1.0-lacks", "README.md docs/gone.md", "README.md gone.svg", "docs/page.md #gone"}
+	if difference := cmp.Diff(want, got); difference != "" {
+		t.Errorf("wrong links (-want +got):\n%s", difference)
 	}
 }

@@ -32,7 +32,7 @@ type Certificates struct {
 }
 
 // Read reads the files. It fails if a file is not PEM, and if the key belongs to another certificate; dates, CA and names are
-// up to Verify. The kubelet replaces all files of a Secret at once, but whoever reads one after the other can get the old
+// up to Verify. The kubelet replaces all files of a Secret at once, but a reader of one after the other can get the old
 // certificate and the new key: that fails, and succeeds a moment later.
 func (f CertificateFiles) Read() (*Certificates, error) {
 	return f.ReadFrom(os.ReadFile)

@@ -148,7 +148,7 @@ func TestIngressesOfEarlierReleasesStay(t *testing.T) {
 	s.assertNoIngress("older")
 }
 
-// Overlaps of two namespaces that an earlier release allowed stay as well, whoever is reconciled first.
+// Overlaps of two namespaces that an earlier release allowed stay as well, in whichever order they are reconciled.
 func TestOverlapsOfEarlierReleasesStay(t *testing.T) {
 	other := cluster.Namespace(t)
 	s := newSuite(t, other)

@@ -150,7 +150,7 @@ func ingressOf(ctx context.Context, reader client.Reader, application *v1alpha1.
 }
 
 // claimHost records that the Application has the host that its spec asks for, unless somebody else holds it, and returns the
-// inputs with that record. One claim is made at a time, and the record is written before the Ingress: whoever is next finds it.
+// inputs with that record. One claim is made at a time, and the record is written before the Ingress, so that the next claim finds it.
 func (r *Reconciler) claimHost(ctx context.Context, in desired.Inputs) (desired.Inputs, error) {
 	if in.Application.Spec.Ingress == nil || desired.HasClaim(in.Application) || desired.Holder(in) != nil {
 		return in, nil

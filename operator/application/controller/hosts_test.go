@@ -104,7 +104,7 @@ func TestAHostConflictHeals(t *testing.T) {
 }
 
 // An Application that moves to an address which another one holds loses its own Ingress, even if it is the older one.
-func TestAnAddressStaysWithWhoeverHoldsIt(t *testing.T) {
+func TestAnAddressStaysWithItsHolder(t *testing.T) {
 	s := newSuite(t)
 	host := s.Namespace + ".example.com"
 	first := s.create(claim("a-first", "a."+host, "/"))

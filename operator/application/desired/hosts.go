@@ -137,8 +137,8 @@ func standingOf(r Rival, relevant func(Address) bool) (standing, Address) {
 	return own, wanted
 }
 
-// Holder returns the Application that keeps in.Application from having the address that it wants, nil if there is none. Whoever
-// has claimed an address holds it, without a claim whoever has an Ingress for it, and otherwise the older Application.
+// Holder returns the Application that keeps in.Application from having the address that it wants, nil if there is none. The
+// Application that has claimed an address holds it; without a claim the one that has an Ingress for it, and otherwise the older one.
 func Holder(in Inputs) *v1alpha1.Application {
 	namespace, wanted := in.Application.Namespace, WantedAddress(in.Application)
 	if (wanted == Address{}) {

@@ -111,10 +111,8 @@ type Outcome struct {
 	// Changes are the writes to owned objects.
 	Changes []apply.Change
 
-	// Step is what was done to a running pod and why, empty if nothing was done. StepIgnores is true if it was not what the user had
-	// asked for.
-	Step        string
-	StepIgnores bool
+	// Step is what was done to a running pod, the zero value if nothing was done.
+	Step Step
 
 	// Warnings are the conditions that also give an event when they are True with another message, because the user has to act: the
 	// reason of the event by the type of the condition.
@@ -127,18 +125,27 @@ type Outcome struct {
 	Err error
 }
 
+// Step is one step of an update of pods.
+type Step struct {
+	// Text says what was done and why, for the log and an event.
+	Text string
+
+	// IgnoresRestart is true if the pod has been left alone although somebody asked for a restart of the workload.
+	IgnoresRestart bool
+}
+
 // Report reports the outcome of a reconcile and returns its error. Changes are reported first and even if the reconcile
 // failed: a repeated reconcile has nothing left to do and would not report them. A new reason of the condition Ready is
 // reported after the status is written, so that a repeated reconcile does not report it twice. No status is written if the
 // error is Stale.
 func (r *Reporter) Report(ctx context.Context, o Outcome) error {
 	r.announceChanges(ctx, o.Before, o.Changes)
-	if o.Step != "" {
-		log.FromContext(ctx).Info(o.Step)
-		if o.StepIgnores {
-			r.Recorder.Event(o.Before, corev1.EventTypeWarning, v1alpha1.EventRestartIgnored, o.Step)
+	if o.Step.Text != "" {
+		log.FromContext(ctx).Info(o.Step.Text)
+		if o.Step.IgnoresRestart {
+			r.Recorder.Event(o.Before, corev1.EventTypeWarning, v1alpha1.EventRestartIgnored, o.Step.Text)
 		} else {
-			r.Recorder.Event(o.Before, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, o.Step)
+			r.Recorder.Event(o.Before, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, o.Step.Text)
 		}
 	}
 	if !reconcileerror.IsStale(o.Err) {

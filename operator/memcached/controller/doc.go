@@ -8,7 +8,7 @@ package controller
 //
 //   - memcacheds get: one live read before a write, so that a stale cache never changes a running one.
 //   - memcacheds/finalizers update: never called. Clusters that run the admission plugin
-//     OwnerReferencesPermissionEnforcement (OpenShift does) want it from whoever sets blockOwnerDeletion, which is what
+//     OwnerReferencesPermissionEnforcement (OpenShift does) want it from the writer of blockOwnerDeletion, which is what
 //     makes `kubectl delete --cascade=foreground` wait for the pods.
 //   - get of what a cache owns: one live read when the operator's caches, which hold only our own objects, do not have a
 //     name; and one of a Deployment that a version before 0.3.0 created.

@@ -74,6 +74,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	})
 	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
 		Before: memcached, After: next, RolloutByOperator: rolloutByOperator(plan.Records, observed),
-		Changes: applied.Changes, Step: made(step, rollErr), StepIgnores: step.Ignores, Warnings: warnings(plan), Rollout: observed.Workload(), Err: err,
+		Changes: applied.Changes, Step: made(step, rollErr), Warnings: warnings(plan), Rollout: observed.Workload(), Err: err,
 	}), step.After, plan.Recheck)
 }

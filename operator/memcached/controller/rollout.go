@@ -15,6 +15,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/children"
 	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/report"
 	"github.com/example/memcached-operator/operator/kube/workload"
 	"github.com/example/memcached-operator/operator/memcached/desired"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -112,12 +113,12 @@ func gate(spec *v1alpha1.MemcachedHitRatioGate) *rollout.Gate {
 	return gate
 }
 
-// made returns the message of a step that changed something, otherwise an empty string. err is the outcome of the step.
-func made(step rollout.Step, err error) string {
+// made returns a step that changed something for the report, otherwise the zero value. err is the outcome of the step.
+func made(step rollout.Step, err error) report.Step {
 	if err != nil || step.Kind == rollout.None || step.Kind == rollout.Wait {
-		return ""
+		return report.Step{}
 	}
-	return step.Message
+	return report.Step{Text: step.Message, IgnoresRestart: step.Ignores}
 }
 
 // warnings returns the conditions of which the user is told by an event as well.

@@ -130,7 +130,7 @@ func TestACacheOfAnEarlierReleaseKeepsItsPods(t *testing.T) {
 	}
 }
 
-// Whoever takes the record away does not release what waits.
+// What waits goes on waiting if somebody deletes the record.
 func TestALostRecordReleasesNothing(t *testing.T) {
 	in := inputsFor(testkit.MakeMemcached("cache").Size(2).Spec(func(s *v1alpha1.MemcachedSpec) { s.Threads = ptr.To[int32](8) }).Obj())
 	in.Images.Default = "1.6.18"

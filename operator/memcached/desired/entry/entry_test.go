@@ -65,7 +65,7 @@ func since(file os.FileInfo) time.Duration {
 	return time.Since(file.ModTime()) //nolint:forbidigo // the time of a real file
 }
 
-// Whoever waits for a second before the container ends does not have to wait again.
+// A second that has passed before the container ends is not waited for again.
 func TestARestartWaitsOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *container) {
 		c.start(t)

@@ -67,7 +67,7 @@ var reserved = map[string]string{
 	"-d": "a container ends with its first process", "-P": "a container needs no file with its process ID",
 	"-u": "the pod says as which user memcached runs", "-B": "the agent and its probes speak the ASCII protocol",
 	"-h": "memcached would print its help and end", "-V": "memcached would print its version and end",
-	"-A": "whoever can connect could stop memcached",
+	"-A": "anybody who can connect could stop memcached",
 }
 
 // checkExtra refuses extra arguments that fight with a field or with the operator.

@@ -135,10 +135,10 @@ func entries(of map[string]string, keys map[string]bool) map[string]string {
 // pod does not have the value of the live template.
 func (p *planner) setResources(m *member, rendering *corev1.PodTemplateSpec) corev1.ResourceRequirements {
 	var resize corev1.ResourceRequirements
-	given, present, live := memcachedOf(&rendering.Spec), memcachedOf(&m.pod.Spec), memcachedOf(&p.live.Spec)
+	given, present, live := resourcesOf(&rendering.Spec), resourcesOf(&m.pod.Spec), resourcesOf(&p.live.Spec)
 	for _, q := range quantities {
 		if p.gave(m, q) {
-			q.copy(given, memcachedOf(&p.template.Spec))
+			q.copy(given, resourcesOf(&p.template.Spec))
 			continue
 		}
 		if m.update != nil {
@@ -155,15 +155,15 @@ func (p *planner) setResources(m *member, rendering *corev1.PodTemplateSpec) cor
 func (p *planner) gave(m *member, q quantity) bool {
 	for _, revision := range m.resourceRevisions() {
 		template := p.templateOf(revision)
-		if template == nil || !q.same(memcachedOf(&template.Spec), memcachedOf(&p.template.Spec)) {
+		if template == nil || !q.same(resourcesOf(&template.Spec), resourcesOf(&p.template.Spec)) {
 			return false
 		}
 	}
 	return true
 }
 
-// memcachedOf returns the resources of memcached, none if there is no such container.
-func memcachedOf(spec *corev1.PodSpec) *corev1.ResourceRequirements {
+// resourcesOf returns the resources of memcached, none if there is no such container.
+func resourcesOf(spec *corev1.PodSpec) *corev1.ResourceRequirements {
 	if container := pods.Container(spec.Containers, pod.MemcachedContainer); container != nil {
 		return &container.Resources
 	}

@@ -142,7 +142,7 @@ func (p *planner) awaitKubelet(m *member) *Step {
 		return p.waitFor(m, "%s is being resized, but the resize fails: %s", m.name(), busy.Message)
 	case busy != nil && busy.Status == corev1.ConditionTrue:
 		return p.waitFor(m, "%s is being resized", m.name())
-	case limit != 0 && limit != memcachedOf(&m.pod.Spec).Limits.Memory().Value():
+	case limit != 0 && limit != resourcesOf(&m.pod.Spec).Limits.Memory().Value():
 		return p.waitFor(m, "the kubelet has not resized %s yet", m.name())
 	}
 	return nil
