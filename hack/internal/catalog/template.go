@@ -17,10 +17,10 @@ import (
 // TemplateFile is the template in which people edit the upgrade graph, relative to the root of the checkout.
 const TemplateFile = "catalog/" + project.Package + ".template.yaml"
 
-// Template is a parsed template. It keeps comments and the order of fields.
+// Template is a template. It is edited as text, so that everything else stays as people wrote it.
 type Template struct {
-	document yaml.Node
-	entries  *yaml.Node
+	content []byte
+	entries *yaml.Node
 }
 
 // LoadTemplate reads the template of the checkout at root.
@@ -34,13 +34,14 @@ func LoadTemplate(root string) (*Template, error) {
 
 // ParseTemplate parses the content of a template.
 func ParseTemplate(content []byte) (*Template, error) {
-	t := &Template{}
+	var document yaml.Node
 	var fields any // Unlike a node, it refuses a key that is there twice.
-	if err := errors.Join(yaml.Unmarshal(content, &t.document), yaml.Unmarshal(content, &fields)); err != nil {
+	if err := errors.Join(yaml.Unmarshal(content, &document), yaml.Unmarshal(content, &fields)); err != nil {
 		return nil, fmt.Errorf("%s: %w", TemplateFile, err)
 	}
-	if len(t.document.Content) == 1 {
-		t.entries = field(t.document.Content[0], "entries")
+	t := &Template{content: content}
+	if len(document.Content) == 1 {
+		t.entries = field(document.Content[0], "entries")
 	}
 	if t.entries == nil || t.entries.Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("%s has no list called entries", TemplateFile)
@@ -48,21 +49,12 @@ func ParseTemplate(content []byte) (*Template, error) {
 	return t, nil
 }
 
-// Encode returns the template's content.
-func (t *Template) Encode() ([]byte, error) {
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
-	if err := errors.Join(encoder.Encode(&t.document), encoder.Close()); err != nil {
-		return nil, fmt.Errorf("write %s: %w", TemplateFile, err)
-	}
-	return out.Bytes(), nil
-}
+// Content returns the text of the template.
+func (t *Template) Content() []byte { return t.content }
 
 // Add adds a version to the channels, as the entry that replaces their head and that all older releases can be upgraded to,
-// and its bundle at the end of the file. It does not change an entry that people have prepared. It is an error if a channel does not exist, or if the template
-// already has the bundle.
+// and its bundle after the others. It does not change an entry that people have prepared. It is an error if a channel does not
+// exist, or if the template already has the bundle.
 func (t *Template) Add(version, bundleImage string, channels []string) error {
 	if slices.Contains(t.Bundles(), bundleImage) {
 		return fmt.Errorf("%s already has the bundle %s", TemplateFile, bundleImage)
@@ -72,12 +64,15 @@ func (t *Template) Add(version, bundleImage string, channels []string) error {
 		if i < 0 {
 			return fmt.Errorf("%s has no channel %q", TemplateFile, name)
 		}
-		if err := addEntry(t.bySchema("olm.channel")[i], version); err != nil {
+		if err := t.addEntry(t.bySchema("olm.channel")[i], version); err != nil {
 			return fmt.Errorf("channel %s: %w", name, err)
 		}
 	}
-	t.entries.Content = append(t.entries.Content, mapping("schema", "olm.bundle", "image", bundleImage))
-	return nil
+	others := t.bySchema("olm.bundle")
+	if len(others) == 0 {
+		others = t.entries.Content
+	}
+	return t.insert(t.entries, others, "schema: olm.bundle", "image: "+bundleImage)
 }
 
 // Bundles returns the bundle images in the template, in order.
@@ -91,14 +86,14 @@ func (t *Template) Bundles() []string {
 
 // Rename replaces every bundle image by the one that the function returns for it.
 func (t *Template) Rename(to func(image string) (string, error)) error {
-	for _, entry := range t.bySchema("olm.bundle") {
-		image, err := to(text(entry, "image"))
+	for _, image := range t.Bundles() {
+		renamed, err := to(image)
 		if err != nil {
 			return err
 		}
-		field(entry, "image").Value = image
+		t.content = bytes.ReplaceAll(t.content, []byte(image), []byte(renamed))
 	}
-	return nil
+	return t.update(t.content)
 }
 
 // Channels returns the names of the channels, in order.
@@ -121,7 +116,7 @@ func (t *Template) bySchema(schema string) []*yaml.Node {
 	return found
 }
 
-func addEntry(channel *yaml.Node, version string) error {
+func (t *Template) addEntry(channel *yaml.Node, version string) error {
 	entries := field(channel, "entries")
 	if entries == nil || entries.Kind != yaml.SequenceNode {
 		return errors.New("it has no list called entries")
@@ -134,13 +129,47 @@ func addEntry(channel *yaml.Node, version string) error {
 	if err != nil {
 		return err
 	}
-	entry := mapping("name", name)
+	fields := []string{"name: " + name}
 	if len(heads) == 1 {
-		entry = mapping("name", name, "replaces", heads[0], "skipRange", project.SkipRange(version))
+		fields = append(fields, "replaces: "+heads[0], "skipRange: '"+project.SkipRange(version)+"'")
 	}
-	entries.Style = 0 // An empty list was written as [].
-	entries.Content = append(entries.Content, entry)
-	return nil
+	return t.insert(entries, entries.Content, fields...)
+}
+
+// insert adds an item with the given fields to a list, after the last one of some of its items.
+func (t *Template) insert(list *yaml.Node, after []*yaml.Node, fields ...string) error {
+	lines := strings.SplitAfter(string(t.content), "\n")
+	var at, indent int // The number of the line to insert after, and the spaces before the dash of an item.
+	switch {
+	case len(after) == 0: // The list was written as [] behind its name.
+		at = list.Line
+		name := strings.TrimRight(lines[at-1][:list.Column-1], " ")
+		lines[at-1], indent = name+"\n", len(name)-len(strings.TrimLeft(name, " "))
+	case list.Style&yaml.FlowStyle != 0:
+		return fmt.Errorf("line %d: write the list with a line for each item", list.Line)
+	default:
+		at, indent = lastLine(after[len(after)-1]), list.Content[0].Column-3
+	}
+	text := strings.Repeat(" ", indent) + "- " + strings.Join(fields, "\n"+strings.Repeat(" ", indent+2)) + "\n"
+	return t.update([]byte(strings.Join(slices.Insert(lines, at, text), "")))
+}
+
+// update replaces the text of the template.
+func (t *Template) update(content []byte) error {
+	updated, err := ParseTemplate(content)
+	if err == nil {
+		*t = *updated
+	}
+	return err
+}
+
+// lastLine returns the number of the last line of a node.
+func lastLine(node *yaml.Node) int {
+	last := node.Line
+	for _, part := range node.Content {
+		last = max(last, lastLine(part))
+	}
+	return last
 }
 
 // heads returns the entries that no other replaces or skips: one, or none in an empty channel.
@@ -177,13 +206,4 @@ func text(node *yaml.Node, name string) string {
 		return f.Value
 	}
 	return ""
-}
-
-// mapping returns a map of the given names and values.
-func mapping(pairs ...string) *yaml.Node {
-	node := &yaml.Node{Kind: yaml.MappingNode}
-	for _, value := range pairs {
-		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: value})
-	}
-	return node
 }

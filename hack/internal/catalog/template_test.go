@@ -10,6 +10,7 @@ import (
 	"github.com/example/memcached-operator/hack/internal/testkit"
 )
 
+// before has a comment, a text of two lines and an empty line, which stay as they are.
 const before = `# The graph.
 schema: olm.template.basic
 entries:
@@ -31,26 +32,28 @@ entries:
   image: quay.io/b@sha256:1
 - schema: olm.bundle
   image: quay.io/b@sha256:2
+
+- schema: olm.deprecations
+  entries:
+  - message: >-
+      Upgrade to the newest
+      release.
 `
+
+const newBundle = "- schema: olm.bundle\n  image: quay.io/b@sha256:3\n"
+
+// withNewBundle returns a template with newBundle after the other bundles.
+func withNewBundle(template string) string {
+	return strings.Replace(template, "sha256:2\n", "sha256:2\n"+newBundle, 1)
+}
 
 func parse(t *testing.T, content string) *catalog.Template {
 	t.Helper()
 	return testkit.Must(catalog.ParseTemplate([]byte(content)))(t)
 }
 
-func encode(t *testing.T, graph *catalog.Template) string {
-	t.Helper()
-	return string(testkit.Must(graph.Encode())(t))
-}
-
-func TestEncodeReturnsWhatWasParsed(t *testing.T) {
-	if diff := cmp.Diff(before, encode(t, parse(t, before))); diff != "" {
-		t.Errorf("-before +after:\n%s", diff)
-	}
-}
-
 // Every release can be upgraded to a new one in one step, unless people have prepared other edges.
-func TestAddReplacesTheHeadAndKeepsComments(t *testing.T) {
+func TestAddReplacesTheHeadAndKeepsTheRest(t *testing.T) {
 	graph := parse(t, before)
 	if err := graph.Add("0.3.0", "quay.io/b@sha256:3", []string{"candidate", "fast"}); err != nil {
 		t.Fatal(err)
@@ -61,8 +64,7 @@ func TestAddReplacesTheHeadAndKeepsComments(t *testing.T) {
     skipRange: '>=0.1.0 <0.3.0'
 `, 1)
 	want = strings.Replace(want, "  entries: []\n", "  entries:\n  - name: memcached-operator.v0.3.0\n", 1)
-	want += "- schema: olm.bundle\n  image: quay.io/b@sha256:3\n"
-	if diff := cmp.Diff(want, encode(t, graph)); diff != "" {
+	if diff := cmp.Diff(withNewBundle(want), string(graph.Content())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -74,19 +76,21 @@ func TestAddKeepsAPreparedEntry(t *testing.T) {
 	if err := graph.Add("0.3.0", "quay.io/b@sha256:3", []string{"fast"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(prepared+"- schema: olm.bundle\n  image: quay.io/b@sha256:3\n", encode(t, graph)); diff != "" {
+	if diff := cmp.Diff(withNewBundle(prepared), string(graph.Content())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
 func TestAddRefusesUnclearTemplates(t *testing.T) {
 	twoHeads := strings.Replace(before, "    replaces: memcached-operator.v0.1.0\n", "", 1)
+	oneLine := strings.Replace(before, "entries: []", "entries: [{name: memcached-operator.v0.1.0}]", 1)
 	for name, test := range map[string]struct {
 		content, image, channel, want string
 	}{
 		"a channel that is not there": {before, "quay.io/b@sha256:3", "stable", `no channel "stable"`},
 		"a bundle that is there":      {before, "quay.io/b@sha256:2", "fast", "already has the bundle"},
 		"a channel with two heads":    {twoHeads, "quay.io/b@sha256:3", "candidate", "2 heads"},
+		"a list in one line":          {oneLine, "quay.io/b@sha256:3", "fast", "line 17: write the list with a line for each item"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := parse(t, test.content).Add("0.3.0", test.image, []string{test.channel})

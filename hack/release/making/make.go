@@ -113,7 +113,7 @@ func (p *Plan) template(release *record.Release) ([]byte, error) {
 	if err := template.Add(release.Version, release.BundleImage, p.Channels); err != nil {
 		return nil, err
 	}
-	return template.Encode()
+	return template.Content(), nil
 }
 
 // reference returns the reference of an image by digest.

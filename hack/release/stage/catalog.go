@@ -65,11 +65,7 @@ func (s *Stage) catalog(ctx context.Context, result *project.Staged) error {
 			return err
 		}
 	}
-	content, err := template.Encode()
-	if err != nil {
-		return err
-	}
-	rendered, err := catalog.Render(ctx, content, func(image string) (string, error) { return s.dirs[image], nil })
+	rendered, err := catalog.Render(ctx, template.Content(), func(image string) (string, error) { return s.dirs[image], nil })
 	if err != nil {
 		return err
 	}
