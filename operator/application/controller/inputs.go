@@ -10,6 +10,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/application/desired"
+	"github.com/example/memcached-operator/operator/kube/slim"
 )
 
 // cacheField is the field index of Applications by the names of their caches.
@@ -45,6 +46,9 @@ func ApplicationInputs(
 	ctx context.Context, reader client.Reader, application *v1alpha1.Application,
 ) (desired.Inputs, error) {
 	in := desired.Inputs{Application: application}
+	if err := slim.Check(application); err != nil {
+		return in, err
+	}
 	for _, named := range application.Spec.Caches {
 		cache := cachev1alpha1.Memcached{}
 		err := reader.Get(ctx, types.NamespacedName{Namespace: application.Namespace, Name: named.Name}, &cache)

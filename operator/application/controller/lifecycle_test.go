@@ -184,6 +184,23 @@ func TestMoreReplicasThanSupportedAreRefused(t *testing.T) {
 	s.awaitReady("shop", 1)
 }
 
+// The operator would hold the specs of all tenants in memory.
+func TestASpecThatIsTooLargeIsRefused(t *testing.T) {
+	s := newSuite(t)
+	s.create(testkit.MakeApplication("shop").Replicas(2))
+	application := s.awaitReady("shop", 2)
+	before := s.MustPods()
+	s.Edit(application, `{"spec":{"replicas":3,"env":[{"name":"LARGE","value":"`+strings.Repeat("x", 200<<10)+`"}]}}`)
+	if _, message := s.awaitReason(application, v1alpha1.ReasonSpecTooLarge); !strings.HasPrefix(message, "spec has 204") {
+		t.Errorf("the message is %q", message)
+	}
+	if after := s.MustPods(); !maps.Equal(after, before) {
+		t.Errorf("pods were %v, and are %v", before, after)
+	}
+	s.Edit(application, `{"spec":{"env":null}}`)
+	s.awaitReady("shop", 3)
+}
+
 func TestTheScaleSubresourceWorks(t *testing.T) {
 	s := newSuite(t)
 	s.create(web())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/slim"
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
@@ -37,7 +38,10 @@ type Reader struct {
 // in memory.
 func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now metav1.Time) (Inputs, error) {
 	in := Inputs{Memcached: memcached, Images: m.Images, Now: now.Time}
-	var err error
+	err := slim.Check(memcached)
+	if err != nil {
+		return in, err
+	}
 	if in.Features, err = m.Features(); err != nil {
 		return in, err
 	}

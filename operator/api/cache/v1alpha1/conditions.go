@@ -117,6 +117,9 @@ const (
 	// ReasonTooManyPods: spec.size is above 1,000. The running pods are not changed.
 	ReasonTooManyPods = "TooManyPods"
 
+	// ReasonSpecTooLarge: spec has more than 128 KiB of JSON. Nothing is changed.
+	ReasonSpecTooLarge = "SpecTooLarge"
+
 	// ReasonReconcileError: a request to the API server failed. The operator retries.
 	ReasonReconcileError = "ReconcileError"
 )

@@ -1,0 +1,63 @@
+// Package slim limits what the operator holds in memory of each custom resource, which any tenant may create: a resource may have 1.5 MB,
+// most of it in places that nobody reads.
+package slim
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+)
+
+// maxSpec is the largest spec, in bytes of JSON. The samples have less than 1,000.
+const maxSpec = 128 << 10
+
+// tooLarge is the annotation of a resource in memory whose spec was left out. Its value is the size of the spec in bytes.
+const tooLarge = "cache.example.com/spec-too-large"
+
+// Memcached is the transform of the cache for Memcacheds: it leaves out annotations, managedFields, and a spec that is too large.
+func Memcached(object any) (any, error) {
+	if memcached, ok := object.(*v1alpha1.Memcached); ok {
+		return object, trim(memcached, &memcached.Spec)
+	}
+	return object, nil
+}
+
+// Application is Memcached for Applications.
+func Application(object any) (any, error) {
+	if application, ok := object.(*appv1alpha1.Application); ok {
+		return object, trim(application, &application.Spec)
+	}
+	return object, nil
+}
+
+// trim may get an object that it has trimmed before.
+func trim[Spec any](object client.Object, spec *Spec) error {
+	object.SetManagedFields(nil)
+	size, trimmed := object.GetAnnotations()[tooLarge]
+	object.SetAnnotations(nil)
+	if !trimmed {
+		raw, err := json.Marshal(spec)
+		if err != nil || len(raw) <= maxSpec {
+			return err
+		}
+		size = fmt.Sprint(len(raw))
+	}
+	*spec = *new(Spec)
+	object.SetAnnotations(map[string]string{tooLarge: size})
+	return nil
+}
+
+// Check returns an error, marked as terminal, if the spec of an object was left out because it is too large.
+func Check(object client.Object) error {
+	size, found := object.GetAnnotations()[tooLarge]
+	if !found {
+		return nil
+	}
+	return reconcileerror.Terminal(v1alpha1.ReasonSpecTooLarge,
+		fmt.Errorf("spec has %s bytes, and may have %d: shorten it, for example by moving values of variables into a ConfigMap", size, maxSpec))
+}
