@@ -121,7 +121,7 @@ func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
 	}
 	condition := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "op.v1"}}
 	health, registry := testkit.FreeAddress(t), prometheus.NewRegistry()
-	cluster.StartOperator(t, func(config *rest.Config) (ctrlmanager.Manager, error) {
+	cluster.StartOperator(t, cluster.Config, func(config *rest.Config) (ctrlmanager.Manager, error) {
 		return manager.New(config, manager.Options{
 			MetricsAddress: "0", HealthAddress: health, Logger: logr.Discard(), Metrics: registry,
 			Images:            inputs.Images{Memcached: map[string]string{"1.6.18": digest}, Default: "1.6.18"},

@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,14 +46,18 @@ import (
 //
 //   - tokenreviews and subjectaccessreviews: the metrics endpoint asks the API server who is calling, and whether they
 //     may read metrics.
-//   - leases: leader election. create cannot be limited to a name, so the role is limited to our namespace.
+//   - leases: leader election. create cannot be limited to a name.
 //
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
-// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=memcached-operator-system,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=memcached-operator-system,resources=leases,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=memcached-operator-system,resources=leases,resourceNames=memcached-operator-leader,verbs=get;update
 
 // leaderElectionID is the name of the Lease that the leading replica holds.
 const leaderElectionID = "memcached-operator-leader"
+
+// secretRecheck is the default of Options.SecretRecheck: a Secret is put back within ten minutes.
+const secretRecheck = 9 * time.Minute
 
 // shutdownTimeout is how long running reconciles may take to end. It is below the 10 seconds that the pod is given.
 const shutdownTimeout = 8 * time.Second
@@ -89,6 +94,9 @@ type Options struct {
 	// WatchNamespaces limits what the manager watches, so that tests can run side by side. Default: all namespaces.
 	WatchNamespaces []string
 
+	// SecretRecheck is how long a Secret that the operator made is not read, because it is not watched. Default: nine minutes.
+	SecretRecheck time.Duration
+
 	// NewClient makes the manager's client. Default: that of controller-runtime.
 	NewClient client.NewClientFunc
 }
@@ -109,6 +117,7 @@ func New(restConfig *rest.Config, options Options) (manager.Manager, error) {
 		Scheme:                        scheme,
 		Logger:                        options.Logger,
 		Cache:                         caches(options.WatchNamespaces),
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 		NewClient:                     options.NewClient,
 		Controller:                    config.Controller{SkipNameValidation: ptr.To(len(options.WatchNamespaces) > 0)},
 		Metrics:                       metricsServer(options.MetricsAddress),
@@ -135,6 +144,9 @@ func addAll(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("add our metrics: %w", err)
 	}
+	if options.SecretRecheck == 0 {
+		options.SecretRecheck = secretRecheck
+	}
 	if options.Work == nil {
 		options.Work = olmcondition.NewTracker(clock.RealClock{})
 	}
@@ -156,7 +168,7 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 		return fmt.Errorf("create the discovery client: %w", err)
 	}
 	features := &inputs.FeatureReader{Discovery: discoverer, Clock: clock.RealClock{}}
-	applier := apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme())
+	applier := apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme(), options.SecretRecheck)
 	//nolint:staticcheck // The older event API, which leader election needs as well: one permission instead of two, and one that
 	// tools which check bundles do not take for the removed events.k8s.io/v1beta1.
 	recorder := mgr.GetEventRecorderFor(owned.Manager)

@@ -12,9 +12,14 @@
 //   - An object of the same name without the operator's label belongs to someone else and is not changed.
 //   - Caches work without these objects, so a failure is logged, once per cause, and retried.
 //
-// The objects are not cached, because a cache would have to list and watch kinds that may not exist.
+// The objects are not cached, because a cache would have to list and watch kinds that may not exist. Permissions are limited to their
+// names, but for create, which cannot be.
 //
-// +kubebuilder:rbac:groups=monitoring.coreos.com,namespace=memcached-operator-system,resources=prometheusrules;servicemonitors,verbs=get;create;patch
-// +kubebuilder:rbac:groups=grafana.integreatly.org,namespace=memcached-operator-system,resources=grafanadashboards,verbs=get;create;patch
-// +kubebuilder:rbac:groups="",namespace=memcached-operator-system,resources=configmaps,verbs=get;create;patch
+// +kubebuilder:rbac:groups=monitoring.coreos.com,namespace=memcached-operator-system,resources=prometheusrules;servicemonitors,verbs=create
+// +kubebuilder:rbac:groups=monitoring.coreos.com,namespace=memcached-operator-system,resources=prometheusrules,resourceNames=memcached-operator-alerts,verbs=get;patch
+// +kubebuilder:rbac:groups=monitoring.coreos.com,namespace=memcached-operator-system,resources=servicemonitors,resourceNames=memcached-operator-metrics,verbs=get;patch
+// +kubebuilder:rbac:groups=grafana.integreatly.org,namespace=memcached-operator-system,resources=grafanadashboards,verbs=create
+// +kubebuilder:rbac:groups=grafana.integreatly.org,namespace=memcached-operator-system,resources=grafanadashboards,resourceNames=memcached-operator-dashboard,verbs=get;patch
+// +kubebuilder:rbac:groups="",namespace=memcached-operator-system,resources=configmaps,verbs=create
+// +kubebuilder:rbac:groups="",namespace=memcached-operator-system,resources=configmaps,resourceNames=memcached-operator-dashboard,verbs=get;patch
 package monitoring

@@ -78,17 +78,12 @@ func newInstallation(t *testing.T) *installation {
 // account is the operator's ServiceAccount.
 func (s *installation) account() string { return "system:serviceaccount:" + s.namespace + ":operator" }
 
-// grant grants the permissions of the markers in doc.go.
+// grant grants what the bundle grants in the operator's namespace.
 func (s *installation) grant() {
 	s.Helper()
 	object := metav1.ObjectMeta{Namespace: s.namespace, Name: "operator"}
-	verbs := []string{"get", "create", "patch"}
 	for _, created := range []client.Object{
-		&rbacv1.Role{ObjectMeta: object, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{"monitoring.coreos.com"}, Resources: []string{"prometheusrules", "servicemonitors"}, Verbs: verbs},
-			{APIGroups: []string{"grafana.integreatly.org"}, Resources: []string{"grafanadashboards"}, Verbs: verbs},
-			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs},
-		}},
+		&rbacv1.Role{ObjectMeta: object, Rules: cluster.OwnRules},
 		&rbacv1.RoleBinding{
 			ObjectMeta: object,
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},

@@ -123,7 +123,7 @@ func installedByOLM(t *testing.T, conditions ...metav1.Condition) *suite {
 // start starts the operator. All it asks of the API server about its OperatorCondition, it asks as its own account.
 func (s *suite) start(timing timing, wrap ...func(client.Client) client.Client) {
 	s.Helper()
-	s.operator = cluster.StartOperator(s.T, func(config *rest.Config) (manager.Manager, error) {
+	s.operator = cluster.StartOperator(s.T, cluster.Config, func(config *rest.Config) (manager.Manager, error) {
 		mgr, err := manager.New(config, manager.Options{Scheme: cluster.Scheme, Metrics: server.Options{BindAddress: "0"}})
 		if err != nil {
 			return nil, err

@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if slices.ContainsFunc(applied.Changes, removesIngress) {
 		in.Ingress = nil
 	}
-	observed, observeErr := children.Read(ctx, r.Client, application, id, plan, applied.Objects)
+	observed, observeErr := children.Read(ctx, r.Client, application, id, plan, applied)
 	err = reconcileerror.Join(claimErr, applyErr, observeErr, planErr)
 
 	next := application.DeepCopy()

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	expiring "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/applyconfigurations"
@@ -63,6 +65,9 @@ type Result struct {
 
 	// Held are the writes that wait for approval, because the API server would change more than they ask for.
 	Held []owned.Held
+
+	// Recheck is when to apply the plan again although nothing that is watched has changed; 0 for never.
+	Recheck time.Duration
 }
 
 // Applier writes owned objects.
@@ -74,6 +79,8 @@ type Applier struct {
 	converter managedfields.TypeConverter // For kinds in the scheme.
 	deduced   managedfields.TypeConverter // For other kinds: lists are atomic.
 	rewritten sync.Map                    // The rewrites of objects that others change whenever they are written.
+	recheck   time.Duration
+	applied   *expiring.Expiring // The hash of the configuration that an unwatched object was seen to match.
 }
 
 // Writer writes objects and subresources.
@@ -82,11 +89,13 @@ type Writer interface {
 	client.SubResourceClientConstructor
 }
 
-// New returns an Applier that compares with objects from cached, and reads through live before it writes.
-func New(cached, live client.Reader, writer Writer, scheme *runtime.Scheme) *Applier {
+// New returns an Applier that compares with objects from cached, and reads through live before it writes. What is unwatched is read
+// through live once in recheck.
+func New(cached, live client.Reader, writer Writer, scheme *runtime.Scheme, recheck time.Duration) *Applier {
 	return &Applier{
 		cached: cached, live: live, writer: writer, scheme: scheme,
 		converter: applyconfigurations.NewTypeConverter(scheme), deduced: managedfields.NewDeducedTypeConverter(),
+		recheck: recheck, applied: expiring.NewExpiring(),
 	}
 }
 
@@ -138,6 +147,12 @@ func (a *Applier) present(
 	if err != nil {
 		return err
 	}
+	if Unwatched(reference) {
+		result.Recheck = a.recheck
+		if a.knowsApplied(reference, wanted) {
+			return nil
+		}
+	}
 	found, err := a.find(ctx, owner, reference, wanted)
 	if a.kindIsGone(reference, err) {
 		return nil
@@ -148,6 +163,9 @@ func (a *Applier) present(
 	change := &Change{Action: Created, Object: reference}
 	if found != nil {
 		if change, err = a.changeOf(reference, recorded, wanted, found); err != nil || change == nil {
+			if err == nil {
+				a.noteApplied(reference, wanted)
+			}
 			return err
 		}
 	}
@@ -168,6 +186,7 @@ func (a *Applier) present(
 			return err
 		}
 	}
+	a.noteApplied(reference, wanted)
 	result.Changes = append(result.Changes, *change)
 	result.Objects = append(result.Objects, wanted)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -50,12 +51,12 @@ func workloadIn(plan owned.Plan) *appsv1ac.DeploymentApplyConfiguration {
 
 // live returns an Applier without a cache.
 func live() *apply.Applier {
-	return apply.New(cluster.Client, cluster.Client, cluster.Client, cluster.Scheme)
+	return apply.New(cluster.Client, cluster.Client, cluster.Client, cluster.Scheme, time.Minute)
 }
 
 // seeing returns an Applier whose cache contains only the given object, or nothing.
 func seeing(object *appsv1.Deployment) *apply.Applier {
-	return apply.New(frozen{object: object}, cluster.Client, cluster.Client, cluster.Scheme)
+	return apply.New(frozen{object: object}, cluster.Client, cluster.Client, cluster.Scheme, time.Minute)
 }
 
 // frozen is a cache that is not updated.
@@ -211,7 +212,7 @@ func TestAForeignObjectCreatedAfterTheReadIsNotOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := blind{cluster.Client}
-	_, err := apply.New(reader, reader, cluster.Client, cluster.Scheme).Apply(t.Context(), owner, plan(owner))
+	_, err := apply.New(reader, reader, cluster.Client, cluster.Scheme, time.Minute).Apply(t.Context(), owner, plan(owner))
 	wantClass(t, err, reconcileerror.Outdated)
 	if now := deployment(t, owner); now.Spec.Template.Spec.Containers[0].Image != "foreign" || len(now.OwnerReferences) > 0 {
 		t.Errorf("the foreign Deployment was changed: %+v", now)

@@ -29,17 +29,21 @@ const (
 
 // find returns the object that reference names if it may be changed for owner, nil if there is none. Normally it reads
 // the cache only. It asks the API server if the cache does not have the object, which may be there without the
-// operator's label, and if the owner reference is missing. wanted is the configuration to apply.
+// operator's label, if the owner reference is missing, and if the kind is unwatched. wanted is the configuration to apply.
 func (a *Applier) find(
 	ctx context.Context, owner client.Object, reference owned.Reference, wanted *unstructured.Unstructured,
 ) (client.Object, error) {
 	object := Empty(a.scheme, reference.GroupVersionKind)
 	key := client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
-	err := a.cached.Get(ctx, key, object)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read %s %s from the cache: %w", reference.Kind, key, err)
+	known := !Unwatched(reference)
+	if known {
+		err := a.cached.Get(ctx, key, object)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read %s %s from the cache: %w", reference.Kind, key, err)
+		}
+		known = err == nil && metav1.IsControlledBy(object, owner)
 	}
-	if err != nil || !metav1.IsControlledBy(object, owner) {
+	if !known {
 		object = Empty(a.scheme, reference.GroupVersionKind)
 		if err := a.live.Get(ctx, key, object); apierrors.IsNotFound(err) {
 			return nil, nil // Documented: there is no such object.

@@ -29,10 +29,10 @@ type Reader interface {
 // Read returns the objects of plan that exist and belong to owner, and their pods. Objects of other owners are left
 // out, even if they have the operator's labels.
 //
-// written are the objects that this reconcile has written. They take precedence over the cache: otherwise a rollout
-// could seem finished because the cache has not seen it start.
+// applied is what this reconcile has applied. Objects that it has written take precedence over the cache: otherwise a rollout
+// could seem finished because the cache has not seen it start. A confirmed object of a kind that is not watched is not read.
 func Read(
-	ctx context.Context, reader Reader, owner client.Object, id owned.Identity, plan owned.Plan, written []*unstructured.Unstructured,
+	ctx context.Context, reader Reader, owner client.Object, id owned.Identity, plan owned.Plan, applied apply.Result,
 ) (workload.Observed, error) {
 	var observed workload.Observed
 	for _, configuration := range plan.Present {
@@ -40,7 +40,11 @@ func Read(
 		if !reader.Scheme().Recognizes(reference.GroupVersionKind) {
 			continue // The status does not depend on kinds without a Go type.
 		}
-		object, err := child(ctx, reader, owner, reference, written)
+		if apply.Unwatched(reference) && applied.Confirmed.Has(reference) {
+			observed.Present = append(observed.Present, reference)
+			continue
+		}
+		object, err := child(ctx, reader, owner, reference, applied.Objects)
 		if err != nil {
 			return workload.Observed{}, err
 		}

@@ -100,8 +100,6 @@ func content(object client.Object) any {
 		return object.Spec
 	case *corev1.Service:
 		return object.Spec
-	case *corev1.Secret:
-		return object.Data
 	case *networkingv1.Ingress:
 		return object.Spec
 	case *policyv1.PodDisruptionBudget:

@@ -59,10 +59,6 @@ func service(port int32) client.Object {
 	return applied(&corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port}}}})
 }
 
-func secret(host string) client.Object {
-	return applied(&corev1.Secret{Data: map[string][]byte{"host": []byte(host)}})
-}
-
 func ingress(class, address string) client.Object {
 	return applied(&networkingv1.Ingress{
 		Spec: networkingv1.IngressSpec{IngressClassName: &class},
@@ -118,7 +114,6 @@ func TestDelays(t *testing.T) {
 		"a Service is created":                      {delay: watch.Child, now: service(1)},
 		"a Service is deleted":                      {delay: watch.Child, before: service(1), urgent: true},
 		"a Service is unchanged":                    {delay: watch.Child, before: service(1), now: service(1)},
-		"a Secret's data is changed":                {delay: watch.Child, before: secret("a"), now: secret("b"), urgent: true},
 		"an Ingress's class is changed":             {delay: watch.Child, before: ingress("a", "1"), now: ingress("b", "1"), urgent: true},
 		"an Ingress gets an address":                {delay: watch.Child, before: ingress("a", "1"), now: ingress("a", "2")},
 		"a disruption budget is changed":            {delay: watch.Child, before: budget("a", 1), now: budget("b", 1), urgent: true},

@@ -103,7 +103,7 @@ func TestABindingThatIsChangedIsPutBackAndAnnounced(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSuite(t)
+			s := newSuite(t, readingSecretsOften)
 			s.create("cache", 1)
 			s.awaitReady("cache", 1)
 			service, secret := s.awaitBinding()
@@ -145,7 +145,7 @@ func (s *suite) assertNoEventMentions(old string, secret *corev1.Secret) {
 func TestADeletedBindingIsMadeAgain(t *testing.T) {
 	for name, object := range map[string]func(*suite) client.Object{"Service": serviceOf, "Secret": secretOf} {
 		t.Run(name, func(t *testing.T) {
-			s := newSuite(t)
+			s := newSuite(t, readingSecretsOften)
 			s.create("cache", 1)
 			s.awaitReady("cache", 1)
 			s.awaitBinding()

@@ -14,9 +14,8 @@ package controller
 //     name; and one of a Deployment that a version before 0.3.0 created.
 //   - create and patch of what a cache owns: a server-side apply that creates needs both. delete: objects that the
 //     spec no longer asks for, and the old workload after spec.workload was changed.
-//   - secrets get: certificates and users that a spec names. secrets list and watch: the Secret of a cache says where it
-//     is and holds nothing confidential, and only Secrets with our label are asked for. RBAC cannot limit a verb to a
-//     label, so the permission is wider than the use.
+//   - secrets get: certificates and users that a spec names, and the Secret that the operator makes for a cache. Secrets are not
+//     listed and not watched: RBAC cannot limit that to those which the operator makes.
 //   - pods patch, pods/resize patch: running pods of a StatefulSet are changed in place. pods/eviction create: they are
 //     replaced as disruption budgets allow. pods delete: pods that do not serve, or are degraded, are replaced whatever
 //     budgets say. pods create: a pod pulls new images on a node before a container there is stopped for them.
@@ -34,7 +33,7 @@ package controller
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=deployments/scale;statefulsets/scale,verbs=update
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;create;patch;delete

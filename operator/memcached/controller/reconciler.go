@@ -75,5 +75,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
 		Before: memcached, After: next, RolloutByOperator: rolloutByOperator(plan.Records, observed),
 		Changes: applied.Changes, Step: made(step, rollErr), Warnings: warnings(plan), Rollout: observed.Workload(), Err: err,
-	}), step.After, plan.Recheck)
+	}), step.After, plan.Recheck, applied.Recheck)
 }

@@ -34,7 +34,7 @@ func (r *Reconciler) children(
 	ctx context.Context, in inputs.Inputs, plan desired.Plan, applied apply.Result,
 ) (workload.Observed, error) {
 	id := desired.Identity(in.Memcached)
-	observed, err := children.Read(ctx, r.Client, in.Memcached, id, plan.Plan, applied.Objects)
+	observed, err := children.Read(ctx, r.Client, in.Memcached, id, plan.Plan, applied)
 	if err == nil {
 		observed.CreateFailure, err = r.Inputs.CreateFailure(ctx, observed.StatefulSet, in.Now)
 	}

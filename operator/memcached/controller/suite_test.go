@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -35,12 +36,19 @@ type suite struct {
 	conflicts *conflicts
 }
 
-func newSuite(t *testing.T) *suite {
+func newSuite(t *testing.T, changes ...func(*manager.Options)) *suite {
 	t.Helper()
 	s := &suite{conflicts: &conflicts{}}
-	s.Env = testenv.New(t, manager.Options{Images: images, NewClient: s.conflicts.newClient})
+	options := manager.Options{Images: images, NewClient: s.conflicts.newClient}
+	for _, change := range changes {
+		change(&options)
+	}
+	s.Env = testenv.New(t, options)
 	return s
 }
+
+// readingSecretsOften lets an operator see a change of the Secret that it made at once instead of within ten minutes.
+func readingSecretsOften(options *manager.Options) { options.SecretRecheck = 100 * time.Millisecond }
 
 // create makes a cache.
 func (s *suite) create(name string, size int32, changes ...func(*v1alpha1.MemcachedSpec)) *v1alpha1.Memcached {

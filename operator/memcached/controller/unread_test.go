@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
@@ -47,7 +48,7 @@ func TestASecretThatMayNotBeReadIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	reconciler := &controller.Reconciler{
-		Client: cluster.Client, Applier: apply.New(cluster.Client, cluster.Client, cluster.Client, cluster.Scheme), Clock: clock.RealClock{},
+		Client: cluster.Client, Applier: apply.New(cluster.Client, cluster.Client, cluster.Client, cluster.Scheme, time.Minute), Clock: clock.RealClock{},
 		Reporter: &report.Reporter{
 			Kind: v1alpha1.MemcachedKind, Client: cluster.Client, Recorder: record.NewFakeRecorder(9), Metrics: counted, Work: olmcondition.NewTracker(clock.RealClock{}),
 		},

@@ -36,7 +36,6 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).
 		Watches(&appsv1.StatefulSet{}, watch.Handler(owner, watch.StatefulSet)).
 		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).
-		Watches(&corev1.Secret{}, watch.Handler(owner, watch.Child)).
 		Watches(&networkingv1.NetworkPolicy{}, watch.Handler(owner, watch.Child)).
 		Watches(&policyv1.PodDisruptionBudget{}, watch.Handler(owner, watch.Child)).
 		Watches(&corev1.Pod{}, watch.Handler(owner, watch.Pod)).

@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	"golang.org/x/mod/semver"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,6 +32,12 @@ var Scheme = runtime.NewScheme()
 
 // Config is how tests reach the API server, as administrator.
 var Config *rest.Config
+
+// OperatorConfig is how an operator under test reaches the API server: as its ServiceAccount, with the rights that its bundle grants.
+var OperatorConfig *rest.Config
+
+// OwnRules are the rights that the bundle grants the operator in its own namespace.
+var OwnRules []rbacv1.PolicyRule
 
 // Client reads from and writes to the API server, as administrator and without a cache.
 var Client client.Client
@@ -71,6 +78,9 @@ func withAPIServer(run func() (int, error)) (code int, err error) {
 		return 1, err
 	}
 	environment.CRDDirectoryPaths = []string{manifests}
+	if err := logRequests(); err != nil {
+		return 1, err
+	}
 	if Config, err = environment.Start(); err != nil {
 		return 1, errors.Join(fmt.Errorf("start the API server: %w", err), environment.Stop())
 	}
@@ -89,6 +99,9 @@ func withAPIServer(run func() (int, error)) (code int, err error) {
 	}
 	if Client, err = client.New(Config, client.Options{Scheme: Scheme}); err != nil {
 		return 1, err
+	}
+	if OperatorConfig, err = addOperator(manifests); err != nil {
+		return 1, fmt.Errorf("make the account of the operator: %w", err)
 	}
 	return run()
 }

@@ -18,12 +18,12 @@ type Operator struct {
 	Stop func()
 }
 
-// StartOperator starts the manager that build returns for the API server, and stops it at the end of the test. The manager
-// should watch only namespaces of the test, so that tests can run side by side.
-func StartOperator(t *testing.T, build func(*rest.Config) (manager.Manager, error)) *Operator {
+// StartOperator starts the manager that build returns for the API server, which it reaches with config, and stops it at the end of the
+// test. The manager should watch only namespaces of the test, so that tests can run side by side.
+func StartOperator(t *testing.T, config *rest.Config, build func(*rest.Config) (manager.Manager, error)) *Operator {
 	t.Helper()
 	operator := &Operator{Traffic: &Traffic{}}
-	counted := rest.CopyConfig(Config)
+	counted := rest.CopyConfig(config)
 	counted.Wrap(operator.Traffic.Wrap)
 	mgr, err := build(counted)
 	if err != nil {

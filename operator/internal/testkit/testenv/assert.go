@@ -53,7 +53,7 @@ func (e *Env) AssertWatchesOnlyOurs() {
 	}
 	const ours = "app.kubernetes.io/managed-by=memcached-operator"
 	want := map[string]string{
-		"memcacheds": "", "applications": "", "deployments": ours, "statefulsets": ours, "services": ours, "secrets": ours, "pods": ours,
+		"memcacheds": "", "applications": "", "deployments": ours, "statefulsets": ours, "services": ours, "pods": ours,
 		"networkpolicies": ours, "poddisruptionbudgets": ours, "ingresses": ours,
 	}
 	if _, found := watched["controllerrevisions"]; found { // From the first Memcached on.

@@ -59,7 +59,9 @@ func (e *Env) StartOperator() {
 	e.Helper()
 	e.metrics = prometheus.NewRegistry()
 	e.Options.Metrics, e.Options.Work = e.metrics, olmcondition.NewTracker(clock.RealClock{})
-	e.Operator = cluster.StartOperator(e.T, func(config *rest.Config) (ctrlmanager.Manager, error) { return manager.New(config, e.Options) })
+	e.Operator = cluster.StartOperator(e.T, cluster.OperatorConfig, func(config *rest.Config) (ctrlmanager.Manager, error) {
+		return manager.New(config, e.Options)
+	})
 }
 
 // RestartOperator stops the operator, starts another one and waits until that has reconciled something.
