@@ -65,14 +65,17 @@ run: ## run the operator on this machine, against KUBECONFIG (AGENT_IMAGE=... fo
 verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible images, vulnerabilities
 	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); go run ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
 test: ## unit, golden and envtest tests; needs no root and no cluster
+	@rm -rf $(CACHE)/audit; mkdir -p $(CACHE)/audit
 	assets=$$($(CLUSTER) assets); promtool=$$($(CLUSTER) tool promtool); memcached=$$($(CLUSTER) memcached); \
-	KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
+	AUDIT_LOGS=$(CACHE)/audit KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
 	sh -c 'go test -json ./...; result=$$?; go -C hack/cluster test -json ./... && exit $$result'
+	@go run ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
 e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Installed/side/scorecard for one walk)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache))); \
 	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} \
 	$(GOTESTSUM)/e2e.json --format standard-verbose -- -tags=$(E2E_TAGS) -count=1 -parallel=8 -timeout=$(E2E_TIMEOUT) -run '$(RUN)' ./olm/e2e
+	@$(if $(LOCAL),go run ./hack/rights record $(CACHE)/cluster/logs/audit*.log)
 e2e-long: E2E_TAGS := e2e,long
 e2e-long: E2E_TIMEOUT := 150m
 e2e-long: RUN := ByThemselves

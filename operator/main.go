@@ -66,6 +66,7 @@ func run(ctx context.Context, arguments, environ []string, stdout, stderr io.Wri
 	if err != nil {
 		return fmt.Errorf("no cluster to work on: run in a pod, or set KUBECONFIG: %w", err)
 	}
+	config.UserAgent = "memcached-operator/" + version
 	mgr, err := manager.New(config, options.Options)
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ func checks(tools toolPaths) []check {
 		{"generated code is current", "commit what `make generate` changed", unchangedBy("make", "generate")},
 		{"releases are frozen", "restore the released directory; a fix needs a new release", program(".", "go", "run", "./hack/release", "verify")},
 		{"bundle is current", "run `make bundle` and commit", program(".", "go", "run", "./hack/bundle", "--check")},
+		{"rights are used or explained", "see the findings above", program(".", "go", "run", "./hack/rights", "check")},
 		{"bundle is valid", "see the findings above", program(".", "go", "run", "./hack/bundle", "validate")},
 		{"bundle is valid for operator-sdk", "see the findings above", sdkValidates(tools.operatorSDK)},
 		{"CRDs are compatible", "see the findings above; a CRD may only grow", program(".", "go", "run", "./hack/bundle", "compat")},

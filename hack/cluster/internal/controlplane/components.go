@@ -47,11 +47,14 @@ func Etcd(l host.Layout, bin string) process.Spec {
 }
 
 // auditPolicy logs the requests of service accounts, without bodies: it shows which of its permissions an operator uses.
-// Leases are left out, because they are most of the requests.
+// Leases of others are left out, because they are most of the requests.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
+- level: Metadata
+  namespaces: [memcached-operator-system]
+  userGroups: ["system:serviceaccounts"]
 - level: None
   resources: [{group: coordination.k8s.io}]
 - level: None

@@ -1,0 +1,96 @@
+// Command rights compares the rights that the operator has with those that it uses in tests, by the audit logs of API servers.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/hack/internal/checkout"
+	"github.com/example/memcached-operator/hack/project"
+)
+
+func main() {
+	if command().Execute() != nil {
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	cmd := &cobra.Command{Use: "rights", Short: "Compare the rights of the operator with those that tests use", SilenceUsage: true}
+	cmd.SetOut(os.Stdout)
+	cmd.SetErrPrefix("rights:")
+	cmd.AddCommand(&cobra.Command{
+		Use:   "record LOG...",
+		Short: "Add the rights in audit logs to " + recordFile + ", and fail if a request was denied",
+		RunE:  func(cmd *cobra.Command, logs []string) error { return recordUsed(cmd, logs) },
+	}, &cobra.Command{
+		Use:   "check",
+		Short: "Fail if the bundle grants a right that no test uses and nobody has explained",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return check(cmd) },
+	})
+	return cmd
+}
+
+func recordUsed(cmd *cobra.Command, logs []string) error {
+	root, err := checkout.Root()
+	if err != nil {
+		return err
+	}
+	rights, denied, err := used(logs)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(root, recordFile)
+	recorded, err := readRecord(file)
+	if err != nil {
+		return err
+	}
+	if added := recorded.add(rights); len(added) > 0 {
+		cmd.Printf("added to %s, commit it:\n  %s\n", recordFile, strings.Join(added, "\n  "))
+		if err := recorded.write(file); err != nil {
+			return err
+		}
+	}
+	if len(denied) > 0 {
+		return fmt.Errorf("the operator was denied what it asked for:\n  %s", strings.Join(denied, "\n  "))
+	}
+	cmd.Printf("the operator used %d rights, and was denied none\n", len(rights))
+	return nil
+}
+
+func check(cmd *cobra.Command) error {
+	root, err := checkout.Root()
+	if err != nil {
+		return err
+	}
+	recorded, err := readRecord(filepath.Join(root, recordFile))
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(filepath.Join(root, project.BundleDir(project.Version), project.CSVFile))
+	if err != nil {
+		return err
+	}
+	csv := &v1alpha1.ClusterServiceVersion{}
+	if err := yaml.Unmarshal(content, csv); err != nil {
+		return err
+	}
+	rights := granted(csv)
+	if err := recorded.compare(rights); err != nil {
+		return err
+	}
+	cmd.Printf("granted minus used: %d of %d rights, each explained\n", len(recorded.Unused), len(rights))
+	for _, right := range rights {
+		if reason, unused := recorded.Unused[right.String()]; unused {
+			cmd.Printf("  %s: %s\n", right, reason)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// recordFile is the record of the rights that tests use, relative to the root of the checkout.
+const recordFile = "hack/rights/used-rights.yaml"
+
+const recordHeader = `# Rights of the operator. used: by the audit logs of make test and make e2e, which add what is missing. Remove entries and run both
+# to find those that are no longer used. unused: granted all the same, with the reason; written by people.
+`
+
+// record is the content of recordFile.
+type record struct {
+	Used   []string          `json:"used"`
+	Unused map[string]string `json:"unused"`
+}
+
+func readRecord(file string) (record, error) {
+	var r record
+	content, err := os.ReadFile(file)
+	if err == nil {
+		err = yaml.UnmarshalStrict(content, &r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("read the record of used rights: %w", err)
+	}
+	return r, nil
+}
+
+// add adds rights that were used, and returns those that were not recorded.
+func (r *record) add(rights []right) []string {
+	var added []string
+	for _, use := range rights {
+		if !slices.Contains(r.Used, use.String()) {
+			added = append(added, use.String())
+		}
+	}
+	r.Used = append(r.Used, added...)
+	slices.Sort(r.Used)
+	return added
+}
+
+func (r *record) write(file string) error {
+	content, err := yaml.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append([]byte(recordHeader), content...), 0o644)
+}
+
+// compare returns what is wrong: rights that are granted, not used and not explained, and entries of the record that are not granted, or
+// explain a right that is used.
+func (r *record) compare(granted []right) error {
+	var all []string
+	var findings []error
+	for _, grant := range granted {
+		all = append(all, grant.String())
+		if _, explained := r.Unused[grant.String()]; !explained && !r.uses(grant) {
+			findings = append(findings, fmt.Errorf("%s: granted, but no test uses it; take it from the marker, or explain it in %s", grant, recordFile))
+		}
+	}
+	for _, use := range r.Used {
+		if !slices.Contains(all, use) && !slices.Contains(all, strings.TrimSuffix(use, ownNamespace)) {
+			findings = append(findings, fmt.Errorf("%s: used, but not granted any more; remove it from %s", use, recordFile))
+		}
+	}
+	for explained := range r.Unused {
+		if !slices.Contains(all, explained) {
+			findings = append(findings, fmt.Errorf("%s: explained, but not granted; remove it from %s", explained, recordFile))
+		} else if slices.Contains(r.Used, explained) {
+			findings = append(findings, fmt.Errorf("%s: explained, but used; remove it from unused in %s", explained, recordFile))
+		}
+	}
+	slices.SortFunc(findings, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(findings...)
+}
+
+// uses reports whether a right was used. One in the cluster is also used in the operator's namespace.
+func (r *record) uses(grant right) bool {
+	return slices.Contains(r.Used, grant.String()) || slices.Contains(r.Used, grant.String()+ownNamespace)
+}
