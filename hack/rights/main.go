@@ -86,11 +86,9 @@ func check(cmd *cobra.Command) error {
 	if err := recorded.compare(rights); err != nil {
 		return err
 	}
-	cmd.Printf("granted minus used: %d of %d rights, each explained\n", len(recorded.Unused), len(rights))
-	for _, right := range rights {
-		if reason, unused := recorded.Unused[right.String()]; unused {
-			cmd.Printf("  %s: %s\n", right, reason)
-		}
+	cmd.Printf("granted minus used: %d of %d rights, each explained\n", len(recorded.explained()), len(rights))
+	for _, unused := range recorded.Unused {
+		cmd.Printf("%s:\n  %s\n", unused.Reason, strings.Join(unused.Rights, "\n  "))
 	}
 	return nil
 }

@@ -19,8 +19,14 @@ const recordHeader = `# Rights of the operator. used: by the audit logs of make 
 
 // record is the content of recordFile.
 type record struct {
-	Used   []string          `json:"used"`
-	Unused map[string]string `json:"unused"`
+	Used   []string `json:"used"`
+	Unused []unused `json:"unused"`
+}
+
+// unused are rights that the operator needs all the same, for one reason.
+type unused struct {
+	Reason string   `json:"reason"`
+	Rights []string `json:"rights"`
 }
 
 func readRecord(file string) (record, error) {
@@ -61,9 +67,10 @@ func (r *record) write(file string) error {
 func (r *record) compare(granted []right) error {
 	var all []string
 	var findings []error
+	explained := r.explained()
 	for _, grant := range granted {
 		all = append(all, grant.String())
-		if _, explained := r.Unused[grant.String()]; !explained && !r.uses(grant) {
+		if !slices.Contains(explained, grant.String()) && !r.uses(grant) {
 			findings = append(findings, fmt.Errorf("%s: granted, but no test uses it; take it from the marker, or explain it in %s", grant, recordFile))
 		}
 	}
@@ -72,15 +79,24 @@ func (r *record) compare(granted []right) error {
 			findings = append(findings, fmt.Errorf("%s: used, but not granted any more; remove it from %s", use, recordFile))
 		}
 	}
-	for explained := range r.Unused {
-		if !slices.Contains(all, explained) {
-			findings = append(findings, fmt.Errorf("%s: explained, but not granted; remove it from %s", explained, recordFile))
-		} else if slices.Contains(r.Used, explained) {
-			findings = append(findings, fmt.Errorf("%s: explained, but used; remove it from unused in %s", explained, recordFile))
+	for _, right := range explained {
+		if !slices.Contains(all, right) {
+			findings = append(findings, fmt.Errorf("%s: explained, but not granted; remove it from %s", right, recordFile))
+		} else if slices.Contains(r.Used, right) {
+			findings = append(findings, fmt.Errorf("%s: explained, but used; remove it from unused in %s", right, recordFile))
 		}
 	}
 	slices.SortFunc(findings, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(findings...)
+}
+
+// explained returns the unused rights that have a reason.
+func (r *record) explained() []string {
+	var rights []string
+	for _, unused := range r.Unused {
+		rights = append(rights, unused.Rights...)
+	}
+	return rights
 }
 
 // uses reports whether a right was used. One in the cluster is also used in the operator's namespace.

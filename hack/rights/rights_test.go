@@ -65,7 +65,7 @@ func TestEveryRightIsUsedOrExplained(t *testing.T) {
 	}}}
 	recorded := record{
 		Used:   []string{"pods: list", "pods: watch (own namespace)", "services: get"},
-		Unused: map[string]string{"secrets: list": "a reason", "nodes: get": "a reason", "pods: list": "a reason"},
+		Unused: []unused{{"a reason", []string{"secrets: list", "nodes: get"}}, {"another one", []string{"pods: list"}}},
 	}
 	err := recorded.compare(granted(csv))
 	if err == nil {

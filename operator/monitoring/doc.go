@@ -13,11 +13,10 @@
 //   - Caches work without these objects, so a failure is logged, once per cause, and retried.
 //
 // The objects are not cached, because a cache would have to list and watch kinds that may not exist. Permissions are limited to their
-// names, but for create, which cannot be.
+// names, but for create, which cannot be. Those for ServiceMonitors come from the controller of Memcached, in all namespaces.
 //
-// +kubebuilder:rbac:groups=monitoring.coreos.com,namespace=memcached-operator-system,resources=prometheusrules;servicemonitors,verbs=create
+// +kubebuilder:rbac:groups=monitoring.coreos.com,namespace=memcached-operator-system,resources=prometheusrules,verbs=create
 // +kubebuilder:rbac:groups=monitoring.coreos.com,namespace=memcached-operator-system,resources=prometheusrules,resourceNames=memcached-operator-alerts,verbs=get;patch
-// +kubebuilder:rbac:groups=monitoring.coreos.com,namespace=memcached-operator-system,resources=servicemonitors,resourceNames=memcached-operator-metrics,verbs=get;patch
 // +kubebuilder:rbac:groups=grafana.integreatly.org,namespace=memcached-operator-system,resources=grafanadashboards,verbs=create
 // +kubebuilder:rbac:groups=grafana.integreatly.org,namespace=memcached-operator-system,resources=grafanadashboards,resourceNames=memcached-operator-dashboard,verbs=get;patch
 // +kubebuilder:rbac:groups="",namespace=memcached-operator-system,resources=configmaps,verbs=create

@@ -78,12 +78,12 @@ func newInstallation(t *testing.T) *installation {
 // account is the operator's ServiceAccount.
 func (s *installation) account() string { return "system:serviceaccount:" + s.namespace + ":operator" }
 
-// grant grants what the bundle grants in the operator's namespace.
+// grant grants what the bundle grants, in the namespace of the installation.
 func (s *installation) grant() {
 	s.Helper()
 	object := metav1.ObjectMeta{Namespace: s.namespace, Name: "operator"}
 	for _, created := range []client.Object{
-		&rbacv1.Role{ObjectMeta: object, Rules: cluster.OwnRules},
+		&rbacv1.Role{ObjectMeta: object, Rules: cluster.OperatorRules},
 		&rbacv1.RoleBinding{
 			ObjectMeta: object,
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},

@@ -36,8 +36,8 @@ var Config *rest.Config
 // OperatorConfig is how an operator under test reaches the API server: as its ServiceAccount, with the rights that its bundle grants.
 var OperatorConfig *rest.Config
 
-// OwnRules are the rights that the bundle grants the operator in its own namespace.
-var OwnRules []rbacv1.PolicyRule
+// OperatorRules are all rights that the bundle grants the operator, in the cluster and in its own namespace.
+var OperatorRules []rbacv1.PolicyRule
 
 // Client reads from and writes to the API server, as administrator and without a cache.
 var Client client.Client

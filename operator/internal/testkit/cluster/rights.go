@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -61,7 +62,7 @@ func addOperator(manifests string) (*rest.Config, error) {
 		return nil, err
 	}
 	permissions := csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions[0]
-	OwnRules = csv.Spec.InstallStrategy.StrategySpec.Permissions[0].Rules
+	OperatorRules = slices.Concat(permissions.Rules, csv.Spec.InstallStrategy.StrategySpec.Permissions[0].Rules)
 	name := metav1.ObjectMeta{Name: permissions.ServiceAccountName}
 	account := "system:serviceaccount:" + operatorNamespace + ":" + permissions.ServiceAccountName
 	for _, object := range []client.Object{
