@@ -8,11 +8,15 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/hack/internal/build"
 	"github.com/example/memcached-operator/hack/internal/checkout"
@@ -78,7 +82,7 @@ func (s *Stage) Run(ctx context.Context) (*project.Staged, error) {
 	if err := s.catalog(ctx, result); err != nil {
 		return nil, err
 	}
-	return result, s.manifests()
+	return result, s.manifests(result.CatalogImage)
 }
 
 // released stages a release: the images of programs as recorded, and the bundle as frozen.
@@ -167,20 +171,48 @@ func (s *Stage) push(ctx context.Context, official, tag string, image v1.Image) 
 	return s.Registry.Refer(official) + "@" + digest.String(), nil
 }
 
-// manifests copies the manifests of olm/, and replaces the registry in them.
-func (s *Stage) manifests() error {
+// manifests copies the manifests of olm/, and replaces the registry in them. A second copy names the catalog by its digest.
+func (s *Stage) manifests(catalogImage string) error {
 	paths, err := filepath.Glob(filepath.Join(s.Builder.Root, "olm", "*.yaml"))
 	if err != nil {
 		return fmt.Errorf("list the manifests in olm: %w", err)
 	}
-	files := checkout.Files{}
+	files, pinned := checkout.Files{}, checkout.Files{}
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		if err != nil {
 			return fmt.Errorf("read a manifest: %w", err)
 		}
-		files[filepath.Base(path)] = s.Registry.Manifest(content)
+		name := filepath.Base(path)
+		files[name] = s.Registry.Manifest(content)
+		if pinned[name], err = pin(files[name], catalogImage); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	_, err = files.Write(filepath.Join(s.Out, "olm"))
-	return err
+	_, errPinned := pinned.Write(filepath.Join(s.Out, "olm-pinned"))
+	return errors.Join(err, errPinned)
+}
+
+// pin returns a manifest with which nothing is installed that nobody has approved: a CatalogSource names the image of the catalog by its
+// digest, and so is not polled, and a Subscription asks for approval.
+func pin(content []byte, catalogImage string) ([]byte, error) {
+	var object unstructured.Unstructured
+	if err := yaml.Unmarshal(content, &object.Object); err != nil {
+		return nil, err
+	}
+	switch object.GetKind() {
+	case operatorsv1alpha1.CatalogSourceKind:
+		unstructured.RemoveNestedField(object.Object, "spec", "updateStrategy")
+		if err := unstructured.SetNestedField(object.Object, catalogImage, "spec", "image"); err != nil {
+			return nil, err
+		}
+	case operatorsv1alpha1.SubscriptionKind:
+		if err := unstructured.SetNestedField(object.Object, string(operatorsv1alpha1.ApprovalManual), "spec", "installPlanApproval"); err != nil {
+			return nil, err
+		}
+	default:
+		return content, nil
+	}
+	return yaml.Marshal(object.Object)
 }

@@ -55,8 +55,10 @@ func released(t *testing.T) *stage.Stage {
 			"- {schema: olm.channel, package: memcached-operator, name: candidate, entries: [{name: " + project.CSVName(version) +
 			", skipRange: '" + project.SkipRange(version) + "'}]}\n" +
 			"- {schema: olm.bundle, image: '" + release.BundleImage + "'}\n"),
-		record.File:                  testkit.Must((&record.Record{Releases: []record.Release{release}}).Encode())(t),
-		"olm/20-catalogsource.yaml":  []byte("image: " + project.CatalogImage + ":latest\n"),
+		record.File: testkit.Must((&record.Record{Releases: []record.Release{release}}).Encode())(t),
+		"olm/20-catalogsource.yaml": []byte("kind: CatalogSource\nspec:\n  image: " + project.CatalogImage + ":latest\n" +
+			"  updateStrategy: {registryPoll: {interval: 10m}}\n"),
+		"olm/30-subscription.yaml":   []byte("kind: Subscription\nspec: {installPlanApproval: Automatic}\n"),
 		"olm/scorecard/ignored.yaml": []byte("x"),
 	}
 	for name, content := range files {
@@ -94,8 +96,14 @@ func TestMirrorGetsExactlyTheRelease(t *testing.T) {
 	for _, reference := range []string{got.OperatorImage, got.ScorecardImage, got.BundleImage, result.CatalogImage} {
 		assertPullable(t, strings.Replace(reference, "quay.io", s.Registry.Host, 1))
 	}
-	if manifest := string(testkit.Must(os.ReadFile(filepath.Join(s.Out, "olm", "20-catalogsource.yaml")))(t)); manifest != "image: "+project.CatalogImage+":latest\n" {
-		t.Errorf("the manifest has changed: %s", manifest)
+	for name, want := range map[string]string{
+		"olm/20-catalogsource.yaml":        string(testkit.Must(os.ReadFile(filepath.Join(s.Builder.Root, "olm", "20-catalogsource.yaml")))(t)),
+		"olm-pinned/20-catalogsource.yaml": "kind: CatalogSource\nspec:\n  image: " + result.CatalogImage + "\n",
+		"olm-pinned/30-subscription.yaml":  "kind: Subscription\nspec:\n  installPlanApproval: Manual\n",
+	} {
+		if got := string(testkit.Must(os.ReadFile(filepath.Join(s.Out, name)))(t)); got != want {
+			t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
+		}
 	}
 }
 
