@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -126,5 +125,5 @@ func stateOf(ctx context.Context, pod *corev1.Pod) (*agentapi.State, error) {
 		return nil, err
 	}
 	defer stop()
-	return agentapi.Fetch(ctx, http.DefaultClient, address)
+	return agentapi.Fetch(ctx, address)
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -20,7 +21,9 @@ func awaitState(t *testing.T, url, what string, check func(api.State) bool) api.
 	t.Helper()
 	var s api.State
 	agenttesting.Await(t, "the agent reports "+what, func() error {
-		got, err := api.Fetch(t.Context(), &http.Client{Timeout: 10 * time.Second}, strings.TrimPrefix(url, "http://"))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		got, err := api.Fetch(ctx, strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			return err
 		}

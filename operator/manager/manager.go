@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	application "github.com/example/memcached-operator/operator/application/controller"
@@ -179,7 +180,7 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 		&memcached.Reconciler{
 			Client: mgr.GetClient(), Applier: applier, Reporter: reporter(v1alpha1.MemcachedKind), Clock: clock.RealClock{},
 			Inputs:   &inputs.Reader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.Images, Features: features.Get},
-			States:   inputs.States,
+			States:   (&inputs.Agents{Fetch: agentapi.Fetch}).States,
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		},
 		&application.Reconciler{

@@ -4,24 +4,14 @@
 package api
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"time"
 )
 
 // StatePath is where the agent serves the State, as JSON. While memcached does not answer, the status is 503 and the body the
 // error in plain text.
 const StatePath = "/state"
-
-// maxStateSize is how many bytes of an answer are read. A State has some hundreds.
-const maxStateSize = 64 << 10
 
 // State describes memcached at one moment. Names in JSON stay: operator and agent may come from different releases.
 type State struct {
@@ -89,34 +79,4 @@ type Certificate struct {
 func Fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])
-}
-
-// Fetch gets the State from the agent at address, host:port. The error says that the agent does not answer, or why the agent
-// gets no answer from memcached. ctx and the client's timeout limit how long it takes.
-func Fetch(ctx context.Context, client *http.Client, address string) (*State, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+StatePath, http.NoBody)
-	if err != nil {
-		return nil, fmt.Errorf("ask the agent: %w", err)
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("ask the agent: %w", err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxStateSize))
-	if err != nil {
-		return nil, fmt.Errorf("read what the agent answers: %w", err)
-	}
-	switch response.StatusCode {
-	case http.StatusOK:
-	case http.StatusServiceUnavailable:
-		return nil, fmt.Errorf("memcached does not answer its agent: %s", strings.TrimSpace(string(body)))
-	default:
-		return nil, fmt.Errorf("the agent answers %q: is it of another version?", response.Status)
-	}
-	var s State
-	if err := json.Unmarshal(body, &s); err != nil {
-		return nil, errors.New("what the agent answers is not its state: is it of another version?")
-	}
-	return &s, nil
 }

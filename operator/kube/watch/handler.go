@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// concurrency is the number of objects of a kind that are reconciled at the same time. A reconcile spends most of its
+	// Concurrency is the number of objects of a kind that are reconciled at the same time. A reconcile spends most of its
 	// time waiting for the API server.
-	concurrency = 8
+	Concurrency = 8
 
 	// shortestRetry and longestRetry limit the exponential backoff of a reconcile that failed. The default of
 	// controller-runtime goes up to 16 minutes, for which nobody waits who has repaired a webhook.
@@ -31,7 +31,7 @@ const (
 // Options returns the options of the controllers of both kinds.
 func Options() controller.Options {
 	return controller.Options{
-		MaxConcurrentReconciles: concurrency,
+		MaxConcurrentReconciles: Concurrency,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](shortestRetry, longestRetry),
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,10 +18,22 @@ import (
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
+	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
-// agentTimeout is how long an agent may take to answer. It asks its memcached, which answers in milliseconds or not at all.
-const agentTimeout = 2 * time.Second
+const (
+	// agentTimeout is how long all agents of a cache may take to answer. Each asks its memcached, which answers in milliseconds or
+	// not at all.
+	agentTimeout = 2 * time.Second
+
+	// usualTime is how long a reconcile waits for agents in any case, and most how many reconciles wait for longer at the same time:
+	// fewer than half of the workers, so that agents that say nothing do not keep other caches from being reconciled.
+	usualTime = 200 * time.Millisecond
+	most      = watch.Concurrency/2 - 1
+
+	// atOnce is how many agents of a cache are asked at the same time. So in all, no more than that times the number of workers are.
+	atOnce = 32
+)
 
 // Revisions returns the ControllerRevisions of a StatefulSet.
 func Revisions(ctx context.Context, reader client.Reader, set *appsv1.StatefulSet) ([]appsv1.ControllerRevision, error) {
@@ -31,32 +44,53 @@ func Revisions(ctx context.Context, reader client.Reader, set *appsv1.StatefulSe
 	return slices.DeleteFunc(found.Items, func(r appsv1.ControllerRevision) bool { return !metav1.IsControlledBy(&r, set) }), nil
 }
 
-// agents is the client for agents. It keeps no connection open: agents are asked seldom.
-var agents = &http.Client{
-	Timeout:   agentTimeout,
-	Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: agentTimeout}).DialContext},
+// Agents asks agents. All reconciles share it.
+type Agents struct {
+	// Fetch asks the agent at an address, host:port.
+	Fetch func(ctx context.Context, address string) (*agentapi.State, error)
+
+	waiting atomic.Int32 // Reconciles that wait for longer than usual.
 }
 
-// States asks the agents of all pods that have one, at the same time. Who does not answer, or whose memcached does not, has
-// no state: the caller knows what to do without, and the pod's own readiness tells of what is wrong.
-func States(ctx context.Context, of []corev1.Pod) map[string]*agentapi.State {
+// States asks the agents of all pods that have one. Who does not answer, or whose memcached does not, has no state: the caller
+// knows what to do without, and the pod's own readiness tells of what is wrong.
+func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*agentapi.State {
+	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
+	defer cancel()
+	answered := make(chan map[string]*agentapi.State, 1)
+	go func() { answered <- a.ask(ctx, of) }()
+	select {
+	case states := <-answered:
+		return states
+	case <-time.After(usualTime):
+	}
+	defer a.waiting.Add(-1)
+	if a.waiting.Add(1) > most {
+		cancel() // Those that have answered have a state.
+	}
+	return <-answered
+}
+
+// ask returns the states of those pods whose agents answer before ctx ends.
+func (a *Agents) ask(ctx context.Context, of []corev1.Pod) map[string]*agentapi.State {
 	states := map[string]*agentapi.State{}
 	var lock sync.Mutex
-	var asking sync.WaitGroup
+	var asking errgroup.Group
+	asking.SetLimit(atOnce)
 	for i := range of {
 		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, agentapi.AgentContainer) == nil {
 			continue
 		}
-		asking.Go(func() {
-			answer, err := agentapi.Fetch(ctx, agents, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(agentapi.MetricsPort)))
-			if err != nil {
-				return
+		asking.Go(func() error {
+			answer, err := a.Fetch(ctx, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(agentapi.MetricsPort)))
+			if err == nil {
+				lock.Lock()
+				defer lock.Unlock()
+				states[of[i].Name] = answer
 			}
-			lock.Lock()
-			defer lock.Unlock()
-			states[of[i].Name] = answer
+			return nil // One that does not answer does not matter to the others.
 		})
 	}
-	asking.Wait()
+	_ = asking.Wait()
 	return states
 }

@@ -32,7 +32,9 @@ type Input struct {
 	// may never come.
 	Pulling    string
 	PullFailed bool
-	// States are what the agents report, by the name of the pod. An agent that cannot be reached has no entry.
+	// States are what the agents report, by the name of the pod. An agent that cannot be reached has no entry. A memcached that was
+	// taken over can lie in the place of its agent, which may harm its own cache only: a step changes nothing but pods of the
+	// StatefulSet, and only as far as the spec wants.
 	States map[string]*agentapi.State
 	// Version returns the version of memcached in an image, empty if it is unknown.
 	Version func(image string) string
