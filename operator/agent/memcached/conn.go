@@ -162,7 +162,7 @@ func (c *Conn) login(ctx context.Context, user api.User) error {
 	case err != nil:
 		return err
 	case answer == rejected:
-		return fmt.Errorf("%w of %q", ErrRejected, user.Name)
+		return ErrRejected
 	case answer != "STORED":
 		return &RefusedError{Command: "set auth", Answer: answer}
 	}

@@ -28,7 +28,7 @@ import (
 )
 
 var (
-	// ErrRejected means an unknown user or a wrong password.
+	// ErrRejected means an unknown user or a wrong password. It does not name the user: everybody can read why a probe fails.
 	ErrRejected = errors.New("memcached rejects the user or the password")
 
 	// errOpen means that memcached answers without a password although there are users.

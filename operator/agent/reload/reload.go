@@ -186,15 +186,19 @@ func (l *Loop) signal(ctx context.Context) error {
 
 // admits returns an error unless memcached lets in all of present, and none of removed.
 func (l *Loop) admits(ctx context.Context, present, removed []api.User) error {
-	for _, user := range present {
-		if err := l.logIn(ctx, user); err != nil {
+	for i, user := range present {
+		err := l.logIn(ctx, user)
+		if errors.Is(err, memcached.ErrRejected) {
+			err = fmt.Errorf("%w of line %d", err, i+1)
+		}
+		if err != nil {
 			return fmt.Errorf("memcached was told to read its users: %w", err)
 		}
 	}
 	for _, user := range removed {
 		switch err := l.logIn(ctx, user); {
 		case err == nil:
-			return fmt.Errorf("memcached was told to read its users, but still lets in %q with the old password", user.Name)
+			return errors.New("memcached was told to read its users, but still lets in a user who was removed, or with the old password")
 		case !errors.Is(err, memcached.ErrRejected):
 			return fmt.Errorf("memcached was told to read its users: %w", err)
 		}
