@@ -9,9 +9,9 @@
 //   - The memory for items follows a file (package memory).
 //   - A memcached that hangs is killed (watchdog), so that it serves clients again.
 //
-// Requests of /readyz, /livez or /state that come at the same time share one query of memcached, over one connection. While the
-// files of certificates and users cannot be read at the start, the agent is alive, serves the metrics that there are, and tries
-// again.
+// Requests of the same page that come at the same time share one query of memcached, over one connection, and few connections to
+// the agent are open at the same time: any pod in the network can connect, and the kubelet has to get its answers. While the files
+// of certificates and users cannot be read at the start, the agent is alive, serves the metrics that there are, and tries again.
 //
 // A liveness probe of memcached through the agent restarts memcached also when the agent is broken: give the agent a probe of its
 // own (/healthz), and memcached's more patience.
@@ -50,6 +50,9 @@ const (
 	// scrape takes up to 10 seconds.
 	headerTimeout  = 5 * time.Second
 	requestTimeout = 30 * time.Second
+
+	// maxHeaderSize is how many bytes the headers of a request may have, beside 4 KiB that net/http adds.
+	maxHeaderSize = 8 << 10
 )
 
 // Run runs the agent until ctx ends, and logs to stderr. It returns flag.ErrHelp after it printed what --help asked for.
@@ -111,13 +114,17 @@ func wire(o options, logger *slog.Logger) (*agent, error) {
 		return nil, err
 	}
 	metrics.Register(registry, a.dialer, a.bridge, a.history, logger)
-	if a.listener, err = net.Listen("tcp", o.bind); err != nil {
+	listener, err := net.Listen("tcp", o.bind)
+	if err != nil {
 		return nil, fmt.Errorf("listen on --bind-address: %w", err)
 	}
+	a.listener = &limitedListener{Listener: listener}
 	a.server = &http.Server{
 		Handler:           a.handler(registry),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: requestTimeout,
+		MaxHeaderBytes: maxHeaderSize,
 	}
+	a.server.SetKeepAlivesEnabled(false) // A connection that waits for the next scrape would be the first to be displaced.
 	return a, nil
 }
 

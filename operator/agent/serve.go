@@ -1,14 +1,15 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/memcached"
@@ -17,26 +18,61 @@ import (
 // handler serves metrics, probes and the state.
 func (a *agent) handler(registry *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(a.logger.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4,
-	}))
+	mux.HandleFunc("GET /metrics", a.serveMetrics(registry))
 	mux.HandleFunc("GET /healthz", a.probe(func(context.Context) error { return nil }))
 	mux.HandleFunc("GET /livez", a.probe(a.dialer.Alive))
 	mux.HandleFunc("GET /readyz", a.probe(a.ready))
 	mux.HandleFunc("GET "+api.StatePath, a.serveState)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 { // While a body is to come, nothing tells that the client has gone.
+			http.Error(w, "a request has no body here", http.StatusRequestEntityTooLarge)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // share asks memcached once for all requests of a kind that come while it is asked. Anybody can send requests: so any number of
-// them takes one of memcached's connections for each kind, and no probe waits for requests of other kinds.
+// them takes one of memcached's connections for each kind, and no probe waits for requests of other kinds. A client that has gone
+// is not waited for.
 func (a *agent) share(r *http.Request, ask func(context.Context) (any, error)) (any, error) {
-	answer, err, _ := a.queries.Do(r.Pattern, func() (any, error) {
+	answer := a.queries.DoChan(r.Pattern, func() (any, error) {
 		// The others still wait when the client of the first one hangs up.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), a.options.probeTimeout)
 		defer cancel()
 		return ask(ctx)
 	})
-	return answer, err
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case result := <-answer:
+		return result.Val, result.Err
+	}
+}
+
+// serveMetrics answers with all metrics, as text: to compress it for many clients would take more memory than the agent has.
+func (a *agent) serveMetrics(registry *prometheus.Registry) http.HandlerFunc {
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	gather := func(context.Context) (any, error) {
+		families, err := registry.Gather()
+		page := &bytes.Buffer{}
+		for _, family := range families {
+			err = errors.Join(err, expfmt.NewEncoder(page, format).Encode(family))
+		}
+		if err != nil {
+			a.logger.Warn("Cannot gather all metrics", "error", err)
+		}
+		return page.Bytes(), err
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		page, err := a.share(r, gather)
+		if err != nil {
+			http.Error(w, memcached.Brief(err), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", string(format))
+		_, _ = w.Write(page.([]byte)) // A client that hung up needs no answer.
+	}
 }
 
 // ready returns an error unless memcached lets the agent in, and answers it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
@@ -15,6 +16,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/example/memcached-operator/operator/agent/api"
@@ -46,11 +48,12 @@ func TestManyRequestsShareOneConnection(t *testing.T) {
 		signal(t, server, syscall.SIGSTOP)
 		var asked atomic.Int32
 		var all sync.WaitGroup
-		const requests = 100
-		for _, path := range []string{"/state", "/livez", "/readyz"} {
-			for range requests {
+		const requests = 80
+		for i, path := range []string{"/state", "/livez", "/readyz"} {
+			for n := range requests {
 				all.Go(func() {
-					if err := request(t, url+path, func() { asked.Add(1) }); err != nil {
+					from := fmt.Sprintf("127.0.2.%d", i*requests+n)
+					if err := request(t, from, url+path, func() { asked.Add(1) }); err != nil {
 						t.Error(err)
 					}
 				})
@@ -77,14 +80,15 @@ func signal(t *testing.T, server *agenttesting.Server, signal syscall.Signal) {
 	}
 }
 
-// request makes one request, calls made once it is written, and fails unless the answer is 200.
-func request(t *testing.T, url string, made func()) error {
+// request makes one request from an address of loopback, calls made once it is written, and fails unless the answer is 200.
+func request(t *testing.T, from, url string, made func()) error {
 	trace := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { made() }})
 	asked, err := http.NewRequestWithContext(trace, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}, Timeout: 30 * time.Second}
 	response, err := client.Do(asked)
 	if err != nil {
 		return err
@@ -98,15 +102,30 @@ func request(t *testing.T, url string, made func()) error {
 }
 
 func TestOneClientThatHangsUpTakesNoAnswerFromOthers(t *testing.T) {
-	a := &agent{options: options{probeTimeout: time.Minute}}
-	ctx, hangUp := context.WithCancel(t.Context())
-	_, err := a.share(httptest.NewRequestWithContext(ctx, http.MethodGet, "/state", http.NoBody), func(ctx context.Context) (any, error) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &agent{options: options{probeTimeout: time.Minute}}
+		ctx, hangUp := context.WithCancel(t.Context())
+		request := func(ctx context.Context) error {
+			_, err := a.share(httptest.NewRequestWithContext(ctx, http.MethodGet, "/state", http.NoBody), func(ctx context.Context) (any, error) {
+				<-time.After(time.Second)
+				return nil, ctx.Err()
+			})
+			return err
+		}
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- request(ctx) }()
+		synctest.Wait()
+		go func() { second <- request(t.Context()) }()
+		synctest.Wait()
 		hangUp()
-		return nil, ctx.Err()
+		begin := time.Now()
+		if err := <-first; !errors.Is(err, context.Canceled) || time.Since(begin) > 0 {
+			t.Errorf("a client that hung up gets %v after %s", err, time.Since(begin))
+		}
+		if err := <-second; err != nil {
+			t.Error(err)
+		}
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 func TestRequestsAreLimitedInTime(t *testing.T) {
