@@ -100,15 +100,16 @@ func TestTheServiceMonitorOfTheOperatorSelectsTheServiceOfEveryBundle(t *testing
 }
 
 // Package apply annotates the object with a hash of these bytes. Other bytes for the same fields would be a write to every
-// ServiceMonitor when the operator is upgraded.
+// ServiceMonitor when the operator is upgraded. 0.4.1 adds the limits.
 func TestTheBytesOfAServiceMonitorStayAsReleased(t *testing.T) {
 	const released = `{"apiVersion":"monitoring.coreos.com/v1","kind":"ServiceMonitor","metadata":{` +
 		`"labels":{"app.kubernetes.io/component":"cache","app.kubernetes.io/instance":"sessions",` +
 		`"app.kubernetes.io/managed-by":"memcached-operator","app.kubernetes.io/name":"memcached",` +
 		`"app.kubernetes.io/part-of":"sessions","release":"prometheus"},"name":"sessions","namespace":"shop",` +
 		`"ownerReferences":[{"apiVersion":"cache.example.com/v1alpha1","kind":"Memcached","name":"sessions",` +
-		`"uid":"uid-of-the-cache","controller":true,"blockOwnerDeletion":true}]},"spec":{"endpoints":[{"port":"metrics",` +
-		`"relabelings":[{"action":"replace","replacement":"sessions","targetLabel":"memcached"}]}],"selector":{"matchLabels":{` +
+		`"uid":"uid-of-the-cache","controller":true,"blockOwnerDeletion":true}]},"spec":{"bodySizeLimit":"2MiB","endpoints":[{"port":"metrics",` +
+		`"relabelings":[{"action":"replace","replacement":"sessions","targetLabel":"memcached"}]}],"labelLimit":64,` +
+		`"labelNameLengthLimit":256,"labelValueLengthLimit":1024,"sampleLimit":6000,"selector":{"matchLabels":{` +
 		`"app.kubernetes.io/instance":"sessions","app.kubernetes.io/managed-by":"memcached-operator",` +
 		`"app.kubernetes.io/name":"memcached"}}}}`
 	raw, err := json.Marshal(cacheObject())

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +21,18 @@ const CacheLabel = "memcached"
 
 // MetricsPortName is the name of the agent's metrics port, in pods and in the headless Service.
 const MetricsPortName = "metrics"
+
+// What Prometheus takes of one pod at a scrape. A memcached that was taken over can answer in the place of its agent, and is not to
+// fill Prometheus. An agent whose memcached uses all of its 63 slab classes shows 2,596 samples in 155 kB. Labels include those that
+// a Prometheus adds. A ServiceMonitor of an old Prometheus Operator may lack all but SampleLimit.
+const (
+	SampleLimit = 6000
+	BodyLimit   = 2 << 20 // In bytes.
+
+	labelLimit      = 64
+	labelNameLimit  = 256
+	labelValueLimit = 1024
+)
 
 // Cache is the input of ServiceMonitor.
 type Cache struct {
@@ -51,7 +64,10 @@ func ServiceMonitor(cache Cache) *Monitor {
 			"namespace": cache.Namespace, "name": cache.Name, "labels": labels, "ownerReferences": []any{cache.Owner},
 		},
 		"spec": map[string]any{
-			"selector": map[string]any{"matchLabels": cache.Selector},
+			"selector":      map[string]any{"matchLabels": cache.Selector},
+			"sampleLimit":   SampleLimit,
+			"bodySizeLimit": fmt.Sprintf("%dMiB", BodyLimit>>20),
+			"labelLimit":    labelLimit, "labelNameLengthLimit": labelNameLimit, "labelValueLengthLimit": labelValueLimit,
 			"endpoints": []any{map[string]any{
 				"port": MetricsPortName,
 				"relabelings": []any{map[string]any{
