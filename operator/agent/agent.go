@@ -33,7 +33,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/memcached"
@@ -88,7 +87,6 @@ type agent struct {
 	watchdog *watchdog
 	listener net.Listener
 	server   *http.Server
-	queries  singleflight.Group // Of memcached, by the pattern of requests.
 }
 
 // wire puts the parts together. When it returns, both listeners are open, and nothing runs.

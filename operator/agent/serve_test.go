@@ -103,19 +103,15 @@ func request(t *testing.T, from, url string, made func()) error {
 
 func TestOneClientThatHangsUpTakesNoAnswerFromOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &agent{options: options{probeTimeout: time.Minute}}
+		q := &query{limit: time.Minute, ask: func(ctx context.Context) (any, error) {
+			<-time.After(time.Second)
+			return nil, ctx.Err()
+		}}
 		ctx, hangUp := context.WithCancel(t.Context())
-		request := func(ctx context.Context) error {
-			_, err := a.share(httptest.NewRequestWithContext(ctx, http.MethodGet, "/state", http.NoBody), func(ctx context.Context) (any, error) {
-				<-time.After(time.Second)
-				return nil, ctx.Err()
-			})
-			return err
-		}
 		first, second := make(chan error, 1), make(chan error, 1)
-		go func() { first <- request(ctx) }()
+		go func() { first <- answer(ctx, q) }()
 		synctest.Wait()
-		go func() { second <- request(t.Context()) }()
+		go func() { second <- answer(t.Context(), q) }()
 		synctest.Wait()
 		hangUp()
 		begin := time.Now()
@@ -124,6 +120,35 @@ func TestOneClientThatHangsUpTakesNoAnswerFromOthers(t *testing.T) {
 		}
 		if err := <-second; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+func answer(ctx context.Context, q *query) error {
+	_, err := q.answer(httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody))
+	return err
+}
+
+// Each question can be a TLS handshake of memcached, which has clients to serve.
+func TestAFloodAsksMemcachedSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		q := &query{limit: time.Minute, ask: func(context.Context) (any, error) {
+			asked++
+			return nil, nil
+		}}
+		begin := time.Now()
+		if err := answer(t.Context(), q); err != nil || time.Since(begin) > 0 {
+			t.Errorf("without a flood, an answer takes %s: %v", time.Since(begin), err)
+		}
+		for range 10_000 {
+			before := time.Now()
+			if err := answer(t.Context(), q); err != nil || time.Since(before) > 100*time.Millisecond {
+				t.Fatalf("an answer takes %s: %v", time.Since(before), err)
+			}
+		}
+		if most := int(time.Since(begin)/(100*time.Millisecond)) + 1; asked > most {
+			t.Errorf("memcached was asked %d times in %s", asked, time.Since(begin))
 		}
 	})
 }

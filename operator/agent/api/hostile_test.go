@@ -84,7 +84,7 @@ func TestFetchRefusesStatesThatNoAgentReports(t *testing.T) {
 }
 
 func TestAProblemIsOneLineOfBoundedLength(t *testing.T) {
-	long := `{"version":"1.6.45","problem":"memcached\u001b[2J\n\u202eFATAL: ` + strings.Repeat("ä", 10_000) + `"}`
+	long := `{"version":"1.6.45","problem":"memcached\u001b[2J\n\u202eFATAL: ` + strings.Repeat("ä", 5000) + `"}`
 	got, err := fetch(t, agent(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, long) }))
 	if err != nil {
 		t.Fatal(err)
