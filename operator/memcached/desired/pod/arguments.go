@@ -67,6 +67,7 @@ var reserved = map[string]string{
 	"-d": "a container ends with its first process", "-P": "a container needs no file with its process ID",
 	"-u": "the pod says as which user memcached runs", "-B": "the agent and its probes speak the ASCII protocol",
 	"-h": "memcached would print its help and end", "-V": "memcached would print its version and end",
+	"-i": "memcached would print its licence and end",
 	"-A": "anybody who can connect could stop memcached",
 }
 
@@ -86,6 +87,10 @@ func checkExtra(spec v1alpha1.MemcachedSpec) error {
 		}
 		if name == "-o" && strings.Contains(","+option.Value, ",ssl_") {
 			return fmt.Errorf("spec.extraArgs: options of TLS are set by spec.tls: remove %s %s", option.Written, option.Value)
+		}
+		if name == "-o" && strings.Contains(","+option.Value, ",proxy_") {
+			// A configuration is a program in Lua, and may be in a Secret of spec.tls.
+			return fmt.Errorf("spec.extraArgs: memcached would be a proxy instead of a cache: remove %s %s", option.Written, option.Value)
 		}
 		if name == "-o" && spec.WarmRestart && strings.Contains(","+option.Value, ",ext_") {
 			return fmt.Errorf("spec.extraArgs: memcached cannot keep items on disk with spec.warmRestart: remove %s %s, or warmRestart", option.Written, option.Value)
