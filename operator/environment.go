@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-containerregistry/pkg/name"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/pod-security-admission/api"
 
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
@@ -31,6 +33,15 @@ const (
 
 // conditionVariable names the environment variable that OLM sets to the name of the OperatorCondition of this version.
 const conditionVariable = "OPERATOR_CONDITION_NAME"
+
+// The environment variables with which an administrator limits users. A Subscription sets them in spec.config.env.
+const (
+	// podSecurityVariable is the level of the pod security standards that the pods of Applications have to meet.
+	podSecurityVariable = "APPLICATION_POD_SECURITY"
+
+	// annotationsVariable lists what users may write into spec.service.annotations of Memcacheds.
+	annotationsVariable = "MEMCACHED_SERVICE_ANNOTATIONS"
+)
 
 // namespaceFile tells a process in a pod which namespace it runs in.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
@@ -129,6 +140,43 @@ func (e environment) defaultVersion(known []semver.Version) (string, error) {
 	}
 	return "", fmt.Errorf("the environment variable %s is %q, but there is an image only of %s: set it to one of these, or set %s... for it",
 		defaultVariable, wanted, strings.Join(names, ", "), imagePrefix)
+}
+
+// podSecurity returns the level of the pod security standards that the pods of Applications have to meet.
+func (e environment) podSecurity() (api.Level, error) {
+	value, set := e[podSecurityVariable]
+	if !set {
+		return api.LevelBaseline, nil
+	}
+	level, err := api.ParseLevel(value)
+	if err != nil {
+		return "", fmt.Errorf("the environment variable %s is %q: set it to privileged, baseline or restricted, or remove it for baseline",
+			podSecurityVariable, value)
+	}
+	return level, nil
+}
+
+// annotationEntry is an entry of annotationsVariable.
+var annotationEntry = regexp.MustCompile(`^([a-zA-Z0-9][-._a-zA-Z0-9]*/?[-._a-zA-Z0-9]*)?[*]?$`)
+
+// serviceAnnotations returns what users may write into spec.service.annotations of Memcacheds.
+func (e environment) serviceAnnotations() (inputs.AllowedAnnotations, error) {
+	value, set := e[annotationsVariable]
+	if !set {
+		return nil, nil // Documented: everything is allowed.
+	}
+	allowed := inputs.AllowedAnnotations{}
+	for entry := range strings.SplitSeq(value, ",") {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		if !annotationEntry.MatchString(entry) {
+			return nil, fmt.Errorf("the environment variable %s has the entry %q, which is no key of an annotation: list keys, and beginnings of keys "+
+				"that end in / or *, with commas between them (for example service.beta.kubernetes.io/,example.com/pool)", annotationsVariable, entry)
+		}
+		allowed = append(allowed, entry)
+	}
+	return allowed, nil
 }
 
 // operatorCondition names the OperatorCondition that OLM has made for this version of the operator, which is in the

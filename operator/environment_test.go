@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/pod-security-admission/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
@@ -76,6 +77,29 @@ func TestImagesAreReadFromTheEnvironment(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestWhatAdministratorsLimit(t *testing.T) {
+	for _, test := range []struct {
+		variables   []string
+		level       api.Level
+		annotations inputs.AllowedAnnotations
+	}{
+		{nil, api.LevelBaseline, nil},
+		{[]string{"APPLICATION_POD_SECURITY=privileged", "MEMCACHED_SERVICE_ANNOTATIONS="}, api.LevelPrivileged, inputs.AllowedAnnotations{}},
+		{[]string{"APPLICATION_POD_SECURITY=restricted", "MEMCACHED_SERVICE_ANNOTATIONS=example.com/pool, lb.example.com/,aws.example.com/a-*,*"},
+			api.LevelRestricted, inputs.AllowedAnnotations{"example.com/pool", "lb.example.com/", "aws.example.com/a-*", "*"}},
+	} {
+		e := readEnvironment(test.variables)
+		level, levelErr := e.podSecurity()
+		annotations, annotationsErr := e.serviceAnnotations()
+		if err := errors.Join(levelErr, annotationsErr); err != nil || level != test.level {
+			t.Errorf("%v: the level is %s, %v", test.variables, level, err)
+		}
+		if difference := cmp.Diff(test.annotations, annotations); difference != "" {
+			t.Errorf("%v (-want +got):\n%s", test.variables, difference)
+		}
 	}
 }
 

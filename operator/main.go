@@ -59,6 +59,12 @@ func run(ctx context.Context, arguments, environ []string, stdout, stderr io.Wri
 	if options.Images, err = variables.images(options.Logger); err != nil {
 		return err
 	}
+	if options.ServiceAnnotations, err = variables.serviceAnnotations(); err != nil {
+		return err
+	}
+	if options.PodSecurity, err = variables.podSecurity(); err != nil {
+		return err
+	}
 	options.OperatorCondition = variables.operatorCondition(namespaceFile, options.Logger)
 	options.Namespace = namespaceOf(namespaceFile)
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(

@@ -84,6 +84,21 @@ func TestMistakesAreExplainedInOneLine(t *testing.T) {
 		"an empty image of the agent": {
 			environment: append([]string{"AGENT_IMAGE="}, known...), says: []string{"AGENT_IMAGE is empty", "or remove it"},
 		},
+		"a level of pod security that does not exist": {
+			environment: append([]string{"APPLICATION_POD_SECURITY=strict"}, known...),
+			says:        []string{`APPLICATION_POD_SECURITY is "strict"`, "privileged, baseline or restricted"},
+		},
+		"an empty level of pod security": {
+			environment: append([]string{"APPLICATION_POD_SECURITY="}, known...), says: []string{`APPLICATION_POD_SECURITY is ""`, "or remove it"},
+		},
+		"an annotation that cannot exist": {
+			environment: append([]string{"MEMCACHED_SERVICE_ANNOTATIONS=example.com/,a b"}, known...),
+			says:        []string{`MEMCACHED_SERVICE_ANNOTATIONS has the entry "a b"`, "with commas between them", "for example"},
+		},
+		"a pattern of annotations": {
+			environment: append([]string{"MEMCACHED_SERVICE_ANNOTATIONS=*.example.com/pool"}, known...),
+			says:        []string{`the entry "*.example.com/pool"`, "that end in / or *"},
+		},
 		"an unknown flag": {environment: known, arguments: []string{"--nonsense"}, says: []string{"-nonsense", "--help"}},
 		"an argument":     {environment: known, arguments: []string{"start"}, says: []string{`"start"`, "--help"}},
 		"an unknown flag of the agent": {

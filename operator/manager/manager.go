@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/pod-security-admission/api"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,6 +83,12 @@ type Options struct {
 
 	// Images are what caches run.
 	Images inputs.Images
+
+	// ServiceAnnotations are what Memcacheds may have in spec.service.annotations. Default: everything.
+	ServiceAnnotations inputs.AllowedAnnotations
+
+	// PodSecurity is the level of the pod security standards that the pods of Applications have to meet. Default: baseline.
+	PodSecurity api.Level
 
 	// Logger takes what the manager and its controllers log.
 	Logger logr.Logger
@@ -179,13 +186,16 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 	for _, controller := range []interface{ SetUp(manager.Manager) error }{
 		&memcached.Reconciler{
 			Client: mgr.GetClient(), Applier: applier, Reporter: reporter(v1alpha1.MemcachedKind), Clock: clock.RealClock{},
-			Inputs:   &inputs.Reader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.Images, Features: features.Get},
+			Inputs: &inputs.Reader{
+				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.Images, Features: features.Get,
+				ServiceAnnotations: options.ServiceAnnotations,
+			},
 			States:   (&inputs.Agents{Fetch: agentapi.Fetch}).States,
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		},
 		&application.Reconciler{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Applier: applier, Reporter: reporter(appv1alpha1.ApplicationKind),
-			Clock: clock.RealClock{},
+			Clock: clock.RealClock{}, PodSecurity: options.PodSecurity,
 		},
 	} {
 		if err := controller.SetUp(mgr); err != nil {

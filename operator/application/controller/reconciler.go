@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/pod-security-admission/api"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -39,6 +40,9 @@ type Reconciler struct {
 	// Clock provides the transition times of conditions.
 	Clock clock.PassiveClock
 
+	// PodSecurity is the level of the pod security standards that the pods of Applications have to meet. Default: baseline.
+	PodSecurity api.Level
+
 	// claiming is held while a host is claimed.
 	claiming sync.Mutex
 }
@@ -60,6 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: application, After: next, Err: err}))
 	}
 	in, claimErr := r.claimHost(ctx, in)
+	in.PodSecurity = r.PodSecurity
 	application = in.Application
 	if reconcileerror.IsStale(claimErr) {
 		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: application, After: application, Err: claimErr}))

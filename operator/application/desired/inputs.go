@@ -2,6 +2,7 @@ package desired
 
 import (
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/pod-security-admission/api"
 
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -20,4 +21,7 @@ type Inputs struct {
 
 	// Caches are the listed Memcacheds that exist, in the order of the spec.
 	Caches []v1alpha1.Memcached
+
+	// PodSecurity is the level of the pod security standards that the pods have to meet. Default: baseline.
+	PodSecurity api.Level
 }

@@ -14,6 +14,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/pod-security-admission/api"
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
@@ -30,8 +31,11 @@ func Plan(in Inputs) (owned.Plan, error) {
 	var plan owned.Plan
 	err := workload.CheckSize("spec.replicas", Replicas(in.Application))
 	if err == nil {
-		plan.Present = append(plan.Present, deployment(in))
-		plan.Rendered = append(plan.Rendered, rendered(in))
+		configuration := deployment(in)
+		plan.Present = append(plan.Present, configuration)
+		refused := workload.CheckPodSecurity(cmp.Or(in.PodSecurity, api.LevelBaseline), configuration.Spec.Template, "change "+
+			"spec.podSecurityContext and spec.securityContext, or ask the administrator to change APPLICATION_POD_SECURITY of the operator")
+		plan.Rendered = append(plan.Rendered, rendered(in, refused))
 	} else {
 		plan.Kept = append(plan.Kept, reference(in, appsv1.SchemeGroupVersion.WithKind("Deployment")))
 	}
@@ -46,12 +50,12 @@ func Plan(in Inputs) (owned.Plan, error) {
 }
 
 // rendered returns what tells whether a rollout is the operator's own. No field may be missing that the pod template depends on.
-func rendered(in Inputs) owned.Rendered {
+func rendered(in Inputs, refused error) owned.Rendered {
 	spec := *in.Application.Spec.DeepCopy()
 	spec.Replicas, spec.Ingress = nil, nil // They concern no pod.
 	return owned.Rendered{
 		Object: reference(in, appsv1.SchemeGroupVersion.WithKind("Deployment")), Spec: spec,
-		SpecApplied: in.Application.Status.ObservedGeneration == in.Application.Generation,
+		SpecApplied: in.Application.Status.ObservedGeneration == in.Application.Generation, Refused: refused,
 	}
 }
 

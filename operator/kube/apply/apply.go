@@ -169,6 +169,9 @@ func (a *Applier) present(
 			return err
 		}
 	}
+	if err := checkRendering(plan, configuration, wanted, found); err != nil {
+		return err
+	}
 	if found, change, err = a.prepare(ctx, owner, recorded, wanted, found, change, result); err != nil || change == nil {
 		return err
 	}

@@ -70,6 +70,10 @@ type Rendered struct {
 	// SpecApplied is true if the spec of the owner has been applied before: then nobody but the operator wants another template,
 	// either. A Deployment of a release before 0.4.0 does not say for which spec its template was rendered.
 	SpecApplied bool
+
+	// Refused is why the Deployment must not get the pod template, nil if it may. One that was given it before keeps it, and is
+	// scaled and repaired as before.
+	Refused error `json:"-"`
 }
 
 // Recorded is a Deployment or StatefulSet whose pod template is recorded. A write that is not about the template must not change

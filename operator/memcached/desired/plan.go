@@ -63,6 +63,8 @@ func MakePlan(in inputs.Inputs) (Plan, error) {
 			continue // The cluster has no such objects.
 		}
 		switch {
+		case optional.kind.Kind == "Service" && checkAnnotations(in) != nil:
+			plan.Kept = append(plan.Kept, named(in, optional.kind))
 		case !optional.wanted:
 			plan.Absent = append(plan.Absent, named(in, optional.kind))
 		case optional.kind.Kind == "NetworkPolicy":

@@ -2,12 +2,19 @@ package desired
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -56,6 +63,19 @@ func service(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
 		configuration.WithAnnotations(spec.Annotations)
 	}
 	return configuration
+}
+
+// checkAnnotations returns which annotations of the Service the administrator does not allow: controllers of a cluster give a Service
+// DNS names and load balancers by them.
+func checkAnnotations(in inputs.Inputs) error {
+	wanted := ptr.Deref(in.Memcached.Spec.Service, v1alpha1.MemcachedService{}).Annotations
+	refused := slices.DeleteFunc(slices.Sorted(maps.Keys(wanted)), in.ServiceAnnotations.Allow)
+	if len(refused) == 0 {
+		return nil
+	}
+	return reconcileerror.Terminal(v1alpha1.ReasonAnnotationNotAllowed, fmt.Errorf(
+		"spec.service.annotations: MEMCACHED_SERVICE_ANNOTATIONS of the operator does not allow %s: remove what is not allowed, or ask "+
+			"the administrator to allow it. The Service and the pods stay as they are", strings.Join(refused, ", ")))
 }
 
 func memcachedPort() *corev1ac.ServicePortApplyConfiguration {

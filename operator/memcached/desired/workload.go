@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/pod-security-admission/api"
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -111,7 +112,7 @@ func recordReference(in inputs.Inputs, record inputs.Record) owned.Reference {
 
 // decide chooses the template of the pods. If the spec or a Secret is wrong, that is the given one.
 func decide(in inputs.Inputs, given *inputs.Workload) (decision pending.Decision, err error) {
-	err = cmp.Or(checkCombination(in.Memcached.Spec), checkSecrets(in))
+	err = cmp.Or(checkCombination(in.Memcached.Spec), checkAnnotations(in), checkSecrets(in))
 	if err == nil {
 		decision, err = pending.Decide(input(in, in.Memcached.Spec, given))
 	}
@@ -157,8 +158,12 @@ func input(in inputs.Inputs, spec v1alpha1.MemcachedSpec, given *inputs.Workload
 
 // render returns the pod template for a spec of the cache.
 func render(in inputs.Inputs, spec v1alpha1.MemcachedSpec) (*pending.Template, error) {
-	return pod.Template(pod.Request{
+	template, err := pod.Template(pod.Request{
 		Spec: spec, Identity: Identity(in.Memcached), Images: in.Images,
 		Host: Host(in.Memcached.Namespace, in.Memcached.Name),
 	})
+	if err != nil {
+		return nil, err
+	}
+	return template, kubeworkload.CheckPodSecurity(api.LevelRestricted, template, "change spec.podAnnotations")
 }

@@ -18,6 +18,9 @@ type Inputs struct {
 	// Images are the images that pods can run.
 	Images Images
 
+	// ServiceAnnotations are what the administrator allows in spec.service.annotations.
+	ServiceAnnotations AllowedAnnotations
+
 	// Features are what the cluster can do.
 	Features Features
 

@@ -29,6 +29,9 @@ type Reader struct {
 	// Images are the images that pods can run.
 	Images Images
 
+	// ServiceAnnotations are what the administrator allows in spec.service.annotations.
+	ServiceAnnotations AllowedAnnotations
+
 	// Features tells what the cluster can do.
 	Features func() (Features, error)
 }
@@ -37,7 +40,7 @@ type Reader struct {
 // names no Secret it reads only the caches. Secrets of users are read each time: a watch would keep all Secrets of the cluster
 // in memory.
 func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now metav1.Time) (Inputs, error) {
-	in := Inputs{Memcached: memcached, Images: m.Images, Now: now.Time}
+	in := Inputs{Memcached: memcached, Images: m.Images, ServiceAnnotations: m.ServiceAnnotations, Now: now.Time}
 	err := slim.Check(memcached)
 	if err != nil {
 		return in, err

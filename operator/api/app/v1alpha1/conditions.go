@@ -88,6 +88,10 @@ const (
 	// ReasonSpecTooLarge: spec has more than 128 KiB of JSON. Nothing is changed.
 	ReasonSpecTooLarge = "SpecTooLarge"
 
+	// ReasonPodSecurityViolation: the pods would violate the pod security standard that the operator demands of Applications. The
+	// message says why. No Deployment is created; an existing one stays as it is.
+	ReasonPodSecurityViolation = "PodSecurityViolation"
+
 	// ReasonReconcileError: a request to the API server failed. The operator retries.
 	ReasonReconcileError = "ReconcileError"
 )

@@ -120,6 +120,14 @@ const (
 	// ReasonSpecTooLarge: spec has more than 128 KiB of JSON. Nothing is changed.
 	ReasonSpecTooLarge = "SpecTooLarge"
 
+	// ReasonPodSecurityViolation: the pods would violate the pod security standard "restricted", which spec.podAnnotations can cause. The
+	// running cache is not changed.
+	ReasonPodSecurityViolation = "PodSecurityViolation"
+
+	// ReasonAnnotationNotAllowed: spec.service.annotations has keys that the administrator of the operator does not allow. The Service
+	// and the running cache are not changed.
+	ReasonAnnotationNotAllowed = "AnnotationNotAllowed"
+
 	// ReasonReconcileError: a request to the API server failed. The operator retries.
 	ReasonReconcileError = "ReconcileError"
 )
