@@ -127,7 +127,7 @@ func fromSecrets(names ...string) func(*appv1alpha1.ApplicationSpec) {
 func TestThePolicyForWriters(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	tenant := as(t, namespace, "tenant", editor(t)...)
-	developer := as(t, namespace, "developer", append(editor(t), rule("create", "pods"), rule("get", "secrets", "known", "known-2", "known-3", "known-4", "known-5", "cache-binding"),
+	developer := as(t, namespace, "developer", append(editor(t), rule("create", "pods"), rule("get", "secrets", "known", "known-2", "known-3", "known-4", "known-5"),
 		rule("get", "configmaps", "settings"))...)
 	reader := as(t, namespace, "reader", append(editor(t), rule("create", "pods"), rule("get", "secrets"))...)
 	operator := as(t, namespace, "the-operator", rule("patch", "memcacheds/status"), rule("patch", "applications/status"))
@@ -157,28 +157,27 @@ func TestThePolicyForWriters(t *testing.T) {
 		object client.Object
 		says   string
 	}{
-		"an Application by an editor":        {tenant, web().Obj(), "tenant may not create pods in the namespace " + namespace},
-		"a cache by an editor":               {tenant, cache().Obj(), "tenant may not create pods in the namespace " + namespace},
-		"an Application":                     {developer, web().Obj(), ""},
-		"a cache":                            {developer, cache().Obj(), ""},
-		"a variable from a known Secret":     {developer, web().Spec(fromSecrets("known", "known", "known-2", "known", "known")).Obj(), ""},
-		"a variable from an unknown Secret":  {developer, web().Spec(fromSecrets("known", "other")).Obj(), `spec.env: developer may not get secrets "other"`},
-		"a fourth Secret that is unknown":    {developer, web().Caches("cache").Spec(fromSecrets("known", "known-2", "other")).Obj(), `may not get secrets "other"`},
-		"five Secrets":                       {developer, web().Spec(fromSecrets("known", "known-2", "known-3", "known-4", "known-5")).Obj(), "a write may name four more"},
-		"four Secrets":                       {developer, web().Spec(fromSecrets("known", "known-2", "known-3", "known-4", "known")).Obj(), ""},
-		"ten Secrets by somebody with all":   {reader, web().Spec(fromSecrets("a", "b", "c", "d", "e", "f", "g", "h", "i", "j")).Obj(), ""},
-		"a variable from a known ConfigMap":  {developer, config("settings"), ""},
-		"a variable from another ConfigMap":  {developer, config("other"), `spec.env: developer may not get configmaps "other"`},
-		"a ConfigMap, by a reader":           {reader, config("settings"), `may not get configmaps "settings"`},
-		"a certificate that is known":        {developer, ingress("known"), ""},
-		"a certificate that is not":          {developer, ingress("other"), `spec.ingress.tlsSecret: developer may not get secrets "other"`},
-		"a cache whose binding is known":     {developer, web().Caches("cache").Obj(), ""},
-		"a cache whose binding is not":       {developer, web().Caches("bank").Obj(), `spec.caches: developer may not get secrets "bank-binding"`},
-		"a cache with a known certificate":   {developer, tls("known"), ""},
-		"a cache with another certificate":   {developer, tls("other"), `spec.tls.secretName: developer may not get secrets "other"`},
-		"a cache with users that are known":  {developer, auth("known"), ""},
-		"a cache with other users":           {developer, auth("other"), `spec.auth.secretName: developer may not get secrets "other"`},
-		"an Application by an administrator": {cluster.Client, web().Spec(fromSecrets("a", "b", "c", "d", "e")).Obj(), ""},
+		"an Application by an editor":         {tenant, web().Obj(), "tenant may not create pods in the namespace " + namespace},
+		"a cache by an editor":                {tenant, cache().Obj(), "tenant may not create pods in the namespace " + namespace},
+		"an Application":                      {developer, web().Obj(), ""},
+		"a cache":                             {developer, cache().Obj(), ""},
+		"a variable from a known Secret":      {developer, web().Spec(fromSecrets("known", "known", "known-2", "known", "known")).Obj(), ""},
+		"a variable from an unknown Secret":   {developer, web().Spec(fromSecrets("known", "other")).Obj(), `spec.env: developer may not get secrets "other"`},
+		"a fourth Secret that is unknown":     {developer, web().Spec(fromSecrets("known", "known-2", "known-3", "other")).Obj(), `may not get secrets "other"`},
+		"five Secrets":                        {developer, web().Spec(fromSecrets("known", "known-2", "known-3", "known-4", "known-5")).Obj(), "a write may name four more"},
+		"four Secrets":                        {developer, web().Spec(fromSecrets("known", "known-2", "known-3", "known-4", "known")).Obj(), ""},
+		"ten Secrets by somebody with all":    {reader, web().Spec(fromSecrets("a", "b", "c", "d", "e", "f", "g", "h", "i", "j")).Obj(), ""},
+		"a variable from a known ConfigMap":   {developer, config("settings"), ""},
+		"a variable from another ConfigMap":   {developer, config("other"), `spec.env: developer may not get configmaps "other"`},
+		"a ConfigMap, by a reader":            {reader, config("settings"), `may not get configmaps "settings"`},
+		"a certificate that is known":         {developer, ingress("known"), ""},
+		"a certificate that is not":           {developer, ingress("other"), `spec.ingress.tlsSecret: developer may not get secrets "other"`},
+		"a cache, whose binding is no secret": {developer, web().Caches("cache").Obj(), ""},
+		"a cache with a known certificate":    {developer, tls("known"), ""},
+		"a cache with another certificate":    {developer, tls("other"), `spec.tls.secretName: developer may not get secrets "other"`},
+		"a cache with users that are known":   {developer, auth("known"), ""},
+		"a cache with other users":            {developer, auth("other"), `spec.auth.secretName: developer may not get secrets "other"`},
+		"an Application by an administrator":  {cluster.Client, web().Spec(fromSecrets("a", "b", "c", "d", "e")).Obj(), ""},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, test.by.Create(t.Context(), test.object, client.DryRunAll), test.says) })
 	}

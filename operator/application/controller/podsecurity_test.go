@@ -121,6 +121,12 @@ func TestTheDeploymentOfPodsBeyondTheLevelIsRepaired(t *testing.T) {
 				t.Errorf("the image is %s", image)
 			}
 			s.awaitReady("web", 1)
+			s.Delete(s.deployment())
+			s.Await("another Deployment", func(ctx context.Context) error {
+				_, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "web")
+				return err
+			})
+			s.awaitReady("web", 1)
 		})
 	}
 }

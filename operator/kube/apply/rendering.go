@@ -61,10 +61,10 @@ func renderingOf(rendered *owned.Rendered, wanted *unstructured.Unstructured) (r
 }
 
 // checkRendering returns why a Deployment must not be written: the plan refuses its pod template, and the Deployment was not given it
-// before.
+// before. One that is gone was, if the spec has been applied.
 func checkRendering(plan owned.Plan, configuration owned.Configuration, wanted *unstructured.Unstructured, found client.Object) error {
 	rendered := renderedIn(plan, owned.ReferenceTo(configuration))
-	if rendered == nil || rendered.Refused == nil {
+	if rendered == nil || rendered.Refused == nil || rendered.SpecApplied {
 		return nil
 	}
 	deployment, ok := found.(*appsv1.Deployment)

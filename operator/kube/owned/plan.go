@@ -72,7 +72,7 @@ type Rendered struct {
 	SpecApplied bool
 
 	// Refused is why the Deployment must not get the pod template, nil if it may. One that was given it before keeps it, and is
-	// scaled and repaired as before.
+	// scaled and repaired as before. That is also true if SpecApplied is.
 	Refused error `json:"-"`
 }
 
