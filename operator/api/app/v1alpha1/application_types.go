@@ -49,13 +49,14 @@ type ApplicationSpec struct {
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
 	// PodSecurityContext overrides, field by field, the defaults of the restricted pod security standard: runAsNonRoot
-	// true, seccompProfile RuntimeDefault.
+	// true, seccompProfile RuntimeDefault. The pods must meet the baseline standard, unless the administrator of the
+	// operator has chosen another one.
 	//
 	// +optional
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
 	// SecurityContext overrides, field by field, the defaults of the restricted pod security standard:
-	// allowPrivilegeEscalation false, capabilities drop ALL.
+	// allowPrivilegeEscalation false, capabilities drop ALL. The same limit as for podSecurityContext applies.
 	//
 	// +optional
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`

@@ -111,7 +111,8 @@ type MemcachedService struct {
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	Type corev1.ServiceType `json:"type,omitempty"`
 
-	// Annotations are annotations of the Service, for example for a load balancer.
+	// Annotations are annotations of the Service, for example for a load balancer. The administrator of the operator can
+	// limit which ones.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
