@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -228,156 +225,4 @@ func TestThePolicyForWriters(t *testing.T) {
 	check(t, autoscaler.SubResource("scale").Patch(t.Context(), shop.DeepCopy(), scale), "")
 	check(t, tenant.Delete(t.Context(), shop), "")
 	check(t, tenant.Delete(t.Context(), pages), "")
-}
-
-// workloads returns Deployments and StatefulSets that the operator writes, by the golden file that shows them.
-func workloads(t *testing.T) map[string]*unstructured.Unstructured {
-	t.Helper()
-	found := map[string]*unstructured.Unstructured{}
-	for _, folder := range []string{"memcached/desired/testdata", "memcached/desired/pod/testdata", "application/desired/testdata"} {
-		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(folder), "*.yaml"))
-		if err != nil || len(files) == 0 {
-			t.Fatal(folder, err)
-		}
-		for _, file := range files {
-			var content map[string]any
-			raw, err := os.ReadFile(file)
-			if err == nil {
-				err = yaml.Unmarshal(raw, &content)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if present, ok := content["Present"].([]any); ok {
-				for _, object := range present {
-					if kind := object.(map[string]any)["kind"]; kind == "Deployment" || kind == "StatefulSet" {
-						found[file] = &unstructured.Unstructured{Object: object.(map[string]any)}
-					}
-				}
-				continue
-			}
-			labels, _, _ := unstructured.NestedMap(content, "metadata", "labels")
-			found[file] = &unstructured.Unstructured{Object: map[string]any{
-				"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "cache"},
-				"spec": map[string]any{"template": content, "selector": map[string]any{"matchLabels": labels}},
-			}}
-		}
-	}
-	return found
-}
-
-func TestThePolicyForTheOperator(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	operator := as(t, namespace, "system:serviceaccount:memcached-operator-system:memcached-operator-controller-manager", rbacv1.PolicyRule{
-		APIGroups: []string{"", "apps"}, Verbs: []string{"*"}, Resources: []string{"pods", "pods/resize", "deployments", "statefulsets"},
-	})
-	own := map[string]string{"app.kubernetes.io/managed-by": "memcached-operator"}
-	pod := func() *corev1.Pod {
-		return &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod", Labels: own},
-			Spec: corev1.PodSpec{
-				NodeName: "node", AutomountServiceAccountToken: ptr.To(false), RestartPolicy: corev1.RestartPolicyNever,
-				Containers: []corev1.Container{{Name: "memcached", Image: "memcached:1"}},
-			},
-		}
-	}
-	deployment := func(name string, privileged bool) *appsv1.Deployment {
-		wanted := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: own}}
-		wanted.Spec.Selector = &metav1.LabelSelector{MatchLabels: own}
-		wanted.Spec.Template.Labels, wanted.Spec.Template.Spec = own, pod().Spec
-		wanted.Spec.Template.Spec.RestartPolicy, wanted.Spec.Template.Spec.NodeName = "", ""
-		wanted.Spec.Template.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: &privileged}
-		return wanted
-	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
-	foreign := pod()
-	foreign.Name, foreign.Labels = "foreign", nil
-	mine := pod()
-	mine.Name = "mine"
-	theirs, old := deployment("theirs", false), deployment("old", true)
-	theirs.Labels = nil
-	for _, object := range []client.Object{account, foreign, mine, theirs, old} {
-		if err := cluster.Client.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
-	}
-	applyPolicy(t, "operator.yaml", func(ctx context.Context) error {
-		return operator.Create(ctx, deployment("probe", true), client.DryRunAll)
-	})
-
-	for file, object := range workloads(t) {
-		t.Run(file, func(t *testing.T) {
-			object.SetNamespace(namespace)
-			says := ""
-			if filepath.Base(file) == "open-security.yaml" {
-				says = "are not privileged"
-			}
-			check(t, operator.Create(t.Context(), object, client.DryRunAll), says)
-		})
-	}
-	check(t, operator.Create(t.Context(), pod(), client.DryRunAll), "")
-	for says, change := range map[string]func(*corev1.PodSpec){
-		"no token of a ServiceAccount": func(s *corev1.PodSpec) { s.AutomountServiceAccountToken = nil },
-		"no token":                     func(s *corev1.PodSpec) { s.ServiceAccountName = "admin" },
-		"only volumes of the kinds": func(s *corev1.PodSpec) {
-			s.Volumes = []corev1.Volume{{Name: "a", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}}}}
-		},
-		"read variables one by one": func(s *corev1.PodSpec) {
-			s.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}}}
-		},
-	} {
-		wanted := deployment("new", false)
-		change(&wanted.Spec.Template.Spec)
-		check(t, operator.Create(t.Context(), wanted, client.DryRunAll), says)
-	}
-	patch := func(object client.Object, patch string) error {
-		return operator.Patch(t.Context(), object.DeepCopyObject().(client.Object), client.RawPatch("application/strategic-merge-patch+json", []byte(patch)))
-	}
-	const image = `{"spec":{"containers":[{"name":"memcached","image":"memcached:2"}]}}`
-	check(t, patch(mine, image), "")
-	check(t, patch(foreign, image), "only its own objects")
-	check(t, operator.Delete(t.Context(), foreign), "only its own objects")
-	check(t, patch(theirs, `{"spec":{"template":{"spec":{"containers":[{"name":"memcached","image":"evil"}]}}}}`), "only its own objects")
-	check(t, operator.Delete(t.Context(), theirs), "only its own objects")
-	check(t, patch(old, `{"metadata":{"labels":{"a":"b"}},"spec":{"replicas":2}}`), "")
-	check(t, patch(old, `{"spec":{"template":{"spec":{"containers":[{"name":"memcached","image":"memcached:2"}]}}}}`), "are not privileged")
-	check(t, operator.Delete(t.Context(), old), "")
-	check(t, operator.Delete(t.Context(), mine), "")
-}
-
-// Kubernetes tests its own pod security admission with these pods.
-func TestThePolicyForTheOperatorKnowsWhatKubernetesRefuses(t *testing.T) {
-	namespace := cluster.Namespace(t)
-	operator := as(t, namespace, "system:serviceaccount:memcached-operator-system:memcached-operator-controller-manager", rule("create", "pods"))
-	folder, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/pod-security-admission").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(folder)), "test/testdata/baseline/v1.34/fail/*.yaml"))
-	if err != nil || len(files) < 20 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
-	if err := cluster.Client.Create(t.Context(), account); err != nil {
-		t.Fatal(err)
-	}
-	read := func(file string) *corev1.Pod {
-		pod := &corev1.Pod{}
-		raw, err := os.ReadFile(file)
-		if err == nil {
-			err = yaml.Unmarshal(raw, pod)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		pod.Name = strings.ReplaceAll(pod.Name, "_", "-")
-		pod.Namespace, pod.Spec.AutomountServiceAccountToken = namespace, ptr.To(false)
-		return pod
-	}
-	applyPolicy(t, "operator.yaml", func(ctx context.Context) error { return operator.Create(ctx, read(files[0]), client.DryRunAll) })
-	for _, file := range files {
-		if err := operator.Create(t.Context(), read(file), client.DryRunAll); err == nil || !strings.Contains(err.Error(), "memcached-operator-pods") {
-			t.Errorf("%s: %v", filepath.Base(file), err)
-		}
-	}
 }
