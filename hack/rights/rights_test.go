@@ -18,7 +18,7 @@ const account = "system:serviceaccount:memcached-operator-system:" + project.Dep
 // event returns a line of an audit log.
 func event(user, agent, object, verb, more string) string {
 	return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","user":{"username":"` + user + `"},"userAgent":"` + agent +
-		` (linux/amd64)","objectRef":` + object + `,"verb":"` + verb + `"` + more + "}\n"
+		`","objectRef":` + object + `,"verb":"` + verb + `"` + more + "}\n"
 }
 
 func TestUsedRightsAreThoseOfTheVersionUnderDevelopment(t *testing.T) {
@@ -28,7 +28,7 @@ func TestUsedRightsAreThoseOfTheVersionUnderDevelopment(t *testing.T) {
 	lines := event(account, current, pods, "list", "") +
 		event(account, current, pods, "list", "") +
 		event(account, current, `{"resource":"pods","subresource":"eviction","namespace":"shop"}`, "create", "") +
-		event(account, current, `{"apiGroup":"coordination.k8s.io","resource":"leases","namespace":"memcached-operator-system"}`, "update", "") +
+		event(account, "manager/v0.0.0/leader-election", `{"apiGroup":"coordination.k8s.io","resource":"leases","namespace":"memcached-operator-system"}`, "update", "") +
 		event(account, current, `{"apiGroup":"operators.coreos.com","resource":"operatorconditions","namespace":"memcached-operator-system"}`, "get", "") +
 		event(account, current, `{"resource":"secrets","namespace":"shop"}`, "list", denied) +
 		event(account, current, `{"apiGroup":"apps","resource":"deployments","namespace":"shop"}`, "patch", `,"responseStatus":{"code":403}`) +

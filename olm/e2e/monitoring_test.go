@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func metricsAndAlerts(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	t.Run("a cache that is no longer monitored has no ServiceMonitor", func(t *testing.T) { monitorGoes(ctx, t) })
 	server := startPrometheus(ctx, t, program)
 	t.Run("every pod is scraped, and no alert fires", func(t *testing.T) { allIsWell(ctx, t, server, expires) })
 	t.Run("problems fire alerts, until they are solved", func(t *testing.T) { goesWrong(ctx, t, server) })
@@ -57,6 +59,24 @@ func metricsAndAlerts(t *testing.T) {
 		}
 		operatorLoggedNoError(ctx, t)
 	})
+}
+
+// monitorGoes lets the cache "bare" be monitored for a while.
+func monitorGoes(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, step := range []struct{ spec, want string }{
+		{`{"spec":{"monitoring":{}}}`, "servicemonitor.monitoring.coreos.com/bare"},
+		{`{"spec":{"monitoring":null}}`, ""},
+	} {
+		kubectl(ctx, t, "patch", "memcached", "bare", "-n", "default", "--type=merge", "-p", step.spec)
+		must(t, walk.Within(ctx, time.Minute, "the ServiceMonitor to be "+strconv.Quote(step.want), func(ctx context.Context) error {
+			got, err := suite.cluster.Kubectl(ctx, "get", "servicemonitors", "bare", "-n", "default", "--ignore-not-found", "-o", "name")
+			if err == nil && strings.TrimSpace(got) != step.want {
+				err = fmt.Errorf("it is %q", got)
+			}
+			return err
+		}))
+	}
 }
 
 // makeMonitoredCaches creates the caches "metered" of two pods with TLS and users, "open" of one pod, and "bare" without pods
