@@ -96,7 +96,7 @@ func (a Arguments) Format() []string {
 		{a.TLS, []string{"-Z"}},
 		{len(a.TLSOptions) > 0, []string{"-o", strings.Join(a.TLSOptions, ",")}},
 		{len(a.SlabOptions) > 0, []string{"-o", strings.Join(a.SlabOptions, ",")}},
-		{a.HashPower > 0, []string{"-o", hashPower + number(a.HashPower)}},
+		{a.HashPower != 0, []string{"-o", hashPower + number(a.HashPower)}},
 	} {
 		if option.given {
 			words = append(words, option.words...)

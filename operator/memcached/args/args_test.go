@@ -63,7 +63,7 @@ func TestParseArguments(t *testing.T) {
 func TestParseArgumentsRefuses(t *testing.T) {
 	for want, arguments := range map[string][]string{
 		`memcached's argument -m: it has no value`:                                                  {"-c", "1", "-m"},
-		`memcached's argument -I: it has no value`:                                                  {"-I", ""},
+		`memcached's argument -I: it has no value`:                                                  {"--max-item-size="},
 		`"64" is not an option of memcached: write each option and each value as a word of its own`: {"-v", "64"},
 		`memcached's argument -m: "=64" is not a whole number`:                                      {"-m=64"},
 		`memcached's argument -c: "99999999999" is not a whole number, or too large`:                {"-c", "99999999999"},

@@ -1,6 +1,7 @@
 package args
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -73,29 +74,34 @@ func Options(arguments []string) ([]Option, error) {
 			i++
 			return arguments[i]
 		}
+		var read []Option // None if memcached would not start.
 		switch {
 		case strings.HasPrefix(written, "--") && written != "--":
-			options = append(options, longOption(written, i+1 < len(arguments) && !strings.HasPrefix(arguments[i+1], "-"), next))
+			read = longOption(written, i+1 < len(arguments) && strings.HasPrefix(arguments[i+1], "-"), next)
 		case strings.HasPrefix(written, "-") && len(written) > 1 && written != "--":
-			options = append(options, cluster(written, next)...)
-		default:
+			read = cluster(written, next)
+		}
+		if read == nil || slices.Contains(arguments, "") {
 			return nil, fmt.Errorf("%q is not an option of memcached: write each option and each value as a word of its own", written)
 		}
+		options = append(options, read...)
 	}
 	return options, nil
 }
 
-// longOption reads "--name=value", "--name value" and "--name".
-func longOption(written string, valueFollows bool, next func() string) Option {
+// longOption reads "--name=value", "--name value" and "--name". An option that takes a value takes the next word, even if that looks
+// like an option; of one that memcached is not known to have, nobody knows.
+func longOption(written string, optionFollows bool, next func() string) []Option {
 	name, value, found := strings.Cut(written, "=")
-	if short := shortOf(name); short != "" {
-		name = short
-	}
-	takesValue := len(name) > 2 || !strings.ContainsRune(alone, rune(name[1]))
-	if !found && takesValue && valueFollows {
+	short := shortOf(name)
+	takesValue := short == "" || !strings.Contains(alone, short[1:])
+	switch {
+	case found && !takesValue:
+		return nil
+	case !found && takesValue && (short != "" || !optionFollows):
 		value = next()
 	}
-	return Option{Name: name, Value: value, Written: written}
+	return []Option{{Name: cmp.Or(short, name), Value: value, Written: written}}
 }
 
 // shortOf returns the short name of a long one, which may be cut short. Where several begin so, memcached would not start:
@@ -116,8 +122,11 @@ func shortOf(name string) string {
 func cluster(written string, next func() string) []Option {
 	var options []Option
 	for i := 1; i < len(written); i++ {
-		option := Option{Name: "-" + string(written[i]), Written: written}
-		if !strings.ContainsRune(alone, rune(written[i])) {
+		option := Option{Name: "-" + written[i:i+1], Written: written}
+		if option.Name == "--" {
+			return nil
+		}
+		if !strings.Contains(alone, written[i:i+1]) {
 			if option.Value = written[i+1:]; option.Value == "" {
 				option.Value = next()
 			}

@@ -51,11 +51,12 @@ func (a *Arguments) set(option Option) error {
 		return errors.New("it has no value")
 	case known:
 		return setter(a, option.Value)
-	default:
+	case option.Value == "":
 		a.Other = append(a.Other, option.Name)
-		if option.Value != "" {
-			a.Other = append(a.Other, option.Value)
-		}
+	case strings.HasPrefix(option.Name, "--"):
+		a.Other = append(a.Other, option.Name+"="+option.Value)
+	default:
+		a.Other = append(a.Other, option.Name, option.Value)
 	}
 	return nil
 }
@@ -64,6 +65,7 @@ func (a *Arguments) set(option Option) error {
 func (a *Arguments) extended(value string) (err error) {
 	for option := range strings.SplitSeq(value, ",") {
 		switch power, isPower := strings.CutPrefix(option, hashPower); {
+		case option == "": // At the end, memcached passes over it. Elsewhere it would not start.
 		case isPower:
 			if a.HashPower, err = small(power); err != nil {
 				return err
@@ -107,7 +109,7 @@ func size(value string) (int64, error) {
 		}
 	}
 	n, err := whole(digits)
-	if err != nil || n > 1<<40 {
+	if err != nil || n < 0 || n > 1<<40 {
 		return 0, fmt.Errorf("%q is not a size in bytes, nor one with k or m", value)
 	}
 	return n * factor, nil

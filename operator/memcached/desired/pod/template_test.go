@@ -146,6 +146,7 @@ func TestArgumentsThatFightAFieldAreRefused(t *testing.T) {
 		"-o modern,ssl_chain_cert=x":   "options of TLS are set by spec.tls",
 		"-Y /x":                        "spec.auth",
 		"-p 11212":                     "clients find memcached at port 11211",
+		"--listen-backlog -R -p11212":  "clients find memcached at port 11211",
 		"-l 127.0.0.1":                 "probes and clients need every address",
 		"-d":                           "a container ends with its first process",
 		"-u root":                      "the pod says as which user memcached runs",
