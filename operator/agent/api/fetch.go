@@ -47,14 +47,16 @@ var agents = &http.Client{
 // Fetch gets the State from the agent at address, host:port. The error says that the agent does not answer, or why the agent
 // gets no answer from memcached. ctx limits how long it takes. The State has the form of one, and may still be a lie: use it for
 // nothing but the cache that the agent belongs to.
-func Fetch(ctx context.Context, address string) (*State, error) {
+func Fetch(ctx context.Context, address string) (*State, error) { return fetch(ctx, agents, address) }
+
+func fetch(ctx context.Context, client *http.Client, address string) (*State, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+StatePath, http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)
 	}
-	response, err := agents.Do(request)
+	response, err := client.Do(request)
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
-		response, err = agents.Do(request) // An agent with too many connections closes some, perhaps this one.
+		response, err = client.Do(request) // An agent with too many connections closes some, perhaps this one.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)

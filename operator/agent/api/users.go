@@ -18,8 +18,8 @@ const maxUsers = 8
 const maxLineLength = 254
 
 // firstUnterminated is the first version of memcached, in numbers, that is known to let in the user of a file with one line that does not
-// end with a newline. 1.6.18 lets in nobody then. It reads a file of two lines without a newline at the end. What lies between
-// these versions was not measured.
+// end with a newline, or has a carriage return before it. 1.6.18 lets in nobody then, or does not start. It reads a file of two lines that
+// end like that. What lies between these versions was not measured.
 var firstUnterminated = []int{1, 6, 38}
 
 // User is allowed to log in to memcached.
@@ -30,10 +30,10 @@ type User struct {
 // Users are the contents of a users file at one moment. They never change. Without a file there are none, and memcached asks
 // for no password.
 type Users struct {
-	all          []User
-	fingerprint  string
-	source       string
-	unterminated bool
+	all         []User
+	fingerprint string
+	source      string
+	ending      string // What older versions of memcached do not take about the end of the only line; empty if there is nothing.
 }
 
 // ReadUsers reads a file of lines user:password. An empty path stands for no file. It refuses what memcached refuses or
@@ -69,13 +69,19 @@ func ParseUsers(source string, data []byte) (*Users, error) {
 	case len(u.all) > maxUsers:
 		return nil, fmt.Errorf("%s names %d, but memcached takes at most %d: remove some", source, len(u.all), maxUsers)
 	}
-	u.unterminated = len(u.all) == 1 && !bytes.HasSuffix(data, []byte("\n"))
+	switch {
+	case len(u.all) > 1:
+	case !bytes.HasSuffix(data, []byte("\n")):
+		u.ending = "does not end with a newline"
+	case bytes.HasSuffix(data, []byte("\r\n")):
+		u.ending = "has a carriage return at its end"
+	}
 	return u, nil
 }
 
-// Unterminated tells whether there is one line, which does not end with a newline.
+// Unterminated tells whether there is one line, which does not end with a newline, or has a carriage return before it.
 func (u *Users) Unterminated() bool {
-	return u.unterminated
+	return u.ending != ""
 }
 
 // CheckVersion returns why a version of memcached would let nobody in with these users. It returns nil if it lets them in, or if the
@@ -83,12 +89,12 @@ func (u *Users) Unterminated() bool {
 func (u *Users) CheckVersion(version string) error {
 	numbers := make([]int, 3)
 	if _, err := fmt.Sscanf(version, "%d.%d.%d", &numbers[0], &numbers[1], &numbers[2]); err != nil ||
-		!u.unterminated || slices.Compare(numbers, firstUnterminated) >= 0 {
+		u.ending == "" || slices.Compare(numbers, firstUnterminated) >= 0 {
 		return nil
 	}
-	return fmt.Errorf("line 1 of %s is the only one and does not end with a newline, and memcached %s then lets nobody log in: "+
+	return fmt.Errorf("line 1 of %s is the only one and %s, and memcached %s then lets nobody log in: "+
 		"end the line with a newline, or use memcached %d.%d.%d or newer",
-		u.source, version, firstUnterminated[0], firstUnterminated[1], firstUnterminated[2])
+		u.source, u.ending, version, firstUnterminated[0], firstUnterminated[1], firstUnterminated[2])
 }
 
 func parseUser(line string) (User, error) {

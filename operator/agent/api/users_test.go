@@ -131,6 +131,13 @@ func TestOneUserWithoutANewlineNeedsANewerMemcached(t *testing.T) {
 	if err := users.CheckVersion("1.6.18"); err == nil || err.Error() != want {
 		t.Errorf("the error is %v", err)
 	}
+	// memcached 1.6.18 does not even start with such a line.
+	if users, err = api.ParseUsers("the file", []byte("a:secret\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := users.CheckVersion("1.6.18"); err == nil || !strings.Contains(err.Error(), "has a carriage return at its end") {
+		t.Errorf("the error is %v", err)
+	}
 }
 
 // logIn starts memcached with users, and logs in as each of them.

@@ -51,8 +51,8 @@ func (c *Certificates) Verify(now time.Time, names ...string) error {
 		return err
 	}
 	for _, name := range names {
-		if err := c.leaf.VerifyHostname(name); err != nil {
-			return &CertificateError{err, WrongName, name}
+		if c.leaf.VerifyHostname(name) != nil { // Its error has the names in the certificate, which can be anything.
+			return &CertificateError{fmt.Errorf("the certificate is not for the DNS name %s: issue it for that name as well", name), WrongName, name}
 		}
 	}
 	return nil
