@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/example/memcached-operator/operator/agent/api"
 )
@@ -20,6 +21,10 @@ const (
 	unauthenticated = "CLIENT_ERROR unauthenticated"
 	rejected        = "CLIENT_ERROR authentication failure"
 )
+
+// MaxAnswer is how many bytes of an answer are read, so that something else in memcached's place cannot fill the agent's memory. The
+// longest one, that about slabs, has some ten thousands.
+const MaxAnswer = 1 << 20
 
 // ErrBusy says that memcached has not finished the last command of this kind: repeat it later.
 var ErrBusy = errors.New("memcached is busy with the last page")
@@ -93,10 +98,13 @@ func (c *Conn) Stats(ctx context.Context, topic string) (Stats, error) {
 	}
 	defer c.limit(ctx)()
 	stats := Stats{}
-	for answer != "END" {
+	for left := MaxAnswer; answer != "END"; left -= len(answer) + len("\r\n") {
 		line, ok := strings.CutPrefix(answer, "STAT ")
-		if !ok {
+		switch {
+		case !ok:
 			return nil, &RefusedError{Command: command, Answer: answer}
+		case left < 0:
+			return nil, errors.New("the answer is not memcached's: it is too long")
 		}
 		name, value, _ := strings.Cut(line, " ")
 		stats[name] = value
@@ -190,10 +198,14 @@ func (c *Conn) command(ctx context.Context, command string) (string, error) {
 // line reads a line without its end.
 func (c *Conn) line() (string, error) {
 	line, err := c.reader.ReadSlice('\n') // It reads no more than the buffer, even if the other side is not memcached.
-	if errors.Is(err, bufio.ErrBufferFull) {
+	text := strings.TrimRight(string(line), "\r\n")
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
 		err = errors.New("the answer is not memcached's: a line is too long")
+	case err == nil && strings.ContainsFunc(text, unicode.IsControl):
+		err = errors.New("the answer is not memcached's: it has control characters")
 	}
-	return strings.TrimRight(string(line), "\r\n"), err
+	return text, err
 }
 
 // limit makes reads and writes fail once ctx ends, until the returned function is called.

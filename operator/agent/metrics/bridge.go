@@ -90,7 +90,8 @@ func (b *Bridge) Serve(use func()) {
 	use()
 }
 
-// pass passes bytes between one client and memcached until one of them closes its connection, or ctx ends.
+// pass passes bytes between one client and memcached until one of them closes its connection, memcached has said more than the answers to
+// the exporter take, or ctx ends.
 func (b *Bridge) pass(ctx context.Context, client net.Conn) {
 	defer client.Close()
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -107,7 +108,8 @@ func (b *Bridge) pass(ctx context.Context, client net.Conn) {
 	var answers sync.WaitGroup
 	answers.Go(func() {
 		defer closeBoth()
-		_, _ = io.Copy(client, server) // It ends with an error if a side closes its connection.
+		// It ends with an error if a side closes its connection.
+		_, _ = io.Copy(client, io.LimitReader(server, memcached.MaxAnswer))
 	})
 	_, _ = io.Copy(server.Conn, client)
 	closeBoth()

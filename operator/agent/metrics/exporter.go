@@ -19,14 +19,21 @@ const scrapeTimeout = 2 * time.Second
 type bridgedExporter struct {
 	prometheus.Collector
 	bridge *Bridge
+	logger *slog.Logger
 }
 
 func newExporter(bridge *Bridge, logger *slog.Logger) prometheus.Collector {
-	return bridgedExporter{exporter.New(bridge.Address(), scrapeTimeout, kitLogger(logger), nil), bridge}
+	return bridgedExporter{exporter.New(bridge.Address(), scrapeTimeout, kitLogger(logger), nil), bridge, logger}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. memcached_exporter panics where an answer is not memcached's, for example on a version that is
+// no text (0.14.3), and the agent has more to do.
 func (e bridgedExporter) Collect(collected chan<- prometheus.Metric) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			e.logger.Warn("The exporter cannot read what memcached answers", "error", reason)
+		}
+	}()
 	e.bridge.Serve(func() { e.Collector.Collect(collected) })
 }
 

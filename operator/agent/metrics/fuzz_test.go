@@ -1,0 +1,90 @@
+package metrics
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/example/memcached-operator/operator/agent/api"
+	"github.com/example/memcached-operator/operator/agent/memcached"
+)
+
+type answer struct {
+	text    []byte
+	endless bool
+}
+
+// talker listens in the place of memcached, and says the same to everybody, again and again if it is endless.
+func talker(f *testing.F, says *atomic.Pointer[answer]) (address string) {
+	f.Helper()
+	listener, err := net.Listen("unix", filepath.Join(f.TempDir(), "s"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				go func() { _, _ = io.Copy(io.Discard, conn) }()
+				for said := says.Load(); ; {
+					if _, err := conn.Write(said.text); err != nil || !said.endless || len(said.text) == 0 {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// Whatever runs in the place of memcached, a scrape of its metrics ends, takes little memory, and the agent goes on.
+func FuzzScrape(f *testing.F) {
+	for _, seed := range []string{
+		"VERSION 1.6.45\r\n", "STAT pid 1\r\nSTAT version \xff\r\nSTAT uptime x\r\nEND\r\n", "STAT version 1.6.45\r\nSTAT time NaN\r\n", "STAT 1:x 5\r\nEND\r\n",
+		"STAT items:1:number 5\r\nSTAT items:\xff:number 5\r\nEND\r\n", "STAT maxconns -1\r\nEND\r\n", "STAT\r\n", "END\r\n", "ERROR\r\n", "\x00", "STAT a b\r\n",
+	} {
+		f.Add([]byte(seed), false)
+		f.Add([]byte(seed), true)
+	}
+	var says atomic.Pointer[answer]
+	address := talker(f, &says)
+	logger := slog.New(slog.DiscardHandler)
+	bridge, err := NewBridge(f.TempDir(), memcached.NewDialer(address, &api.Certificates{}, &api.Users{}), logger)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(bridge.Close)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(newExporter(bridge, logger))
+	f.Fuzz(func(t *testing.T, text []byte, endless bool) {
+		says.Store(&answer{text, endless})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		families, err := registry.Gather()
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 32<<20+uint64(len(text))*20 {
+			t.Errorf("a scrape takes %d bytes of memory", took)
+		}
+		if err != nil && bytes.ContainsRune([]byte(err.Error()), '\x1b') {
+			t.Errorf("%q", err)
+		}
+		for _, family := range families {
+			if !strings.HasPrefix(family.GetName(), "memcached_") {
+				t.Errorf("there is a metric %q", family.GetName())
+			}
+		}
+	})
+}
