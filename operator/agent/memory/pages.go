@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/example/memcached-operator/operator/agent/memcached"
@@ -9,6 +10,9 @@ import (
 
 // mebibyte is also the size of a page.
 const mebibyte = 1 << 20
+
+// mostPages is more than any machine has memory for.
+const mostPages = 1 << 40
 
 // limitName is the statistic with memcached's limit of the memory for items, in bytes.
 const limitName = "limit_maxbytes"
@@ -52,6 +56,9 @@ func count(slabs memcached.Stats) (pages, error) {
 			continue
 		}
 		count, err := slabs.Int(name)
+		if err == nil && count > mostPages {
+			err = fmt.Errorf("memcached's statistic %s cannot be true: %d", name, count)
+		}
 		if err != nil {
 			return pages{}, err
 		}

@@ -67,7 +67,7 @@ func RolloutByOperator(deployment *appsv1.Deployment) bool {
 		return false
 	}
 	before := RenderingOf(deployment).Replaces
-	if before == nil {
+	if before == nil || before.Generation >= deployment.Generation { // Every template has a new generation, so somebody else has written it.
 		return false
 	}
 	if now := revision(deployment); now != before.Revision && now != before.Revision+1 {

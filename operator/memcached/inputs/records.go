@@ -73,7 +73,10 @@ type recordData struct {
 // decodeRecord returns the record that a ControllerRevision holds.
 func decodeRecord(revision *appsv1.ControllerRevision) (Record, error) {
 	record, data := Record{}, recordData{}
-	err := errors.Join(json.Unmarshal([]byte(revision.Annotations[NoteAnnotation]), &record), json.Unmarshal(revision.Data.Raw, &data))
+	err := json.Unmarshal([]byte(revision.Annotations[NoteAnnotation]), &record)
+	if err == nil {
+		err = json.Unmarshal(revision.Data.Raw, &data)
+	}
 	if err == nil && data.Template == nil {
 		err = errors.New("it has no template")
 	}
