@@ -19,8 +19,9 @@ const TemplateFile = "catalog/" + project.Package + ".template.yaml"
 
 // Template is a template. It is edited as text, so that everything else stays as people wrote it.
 type Template struct {
-	content []byte
-	entries *yaml.Node
+	content  []byte
+	document *yaml.Node
+	entries  *yaml.Node
 }
 
 // LoadTemplate reads the template of the checkout at root.
@@ -39,7 +40,7 @@ func ParseTemplate(content []byte) (*Template, error) {
 	if err := errors.Join(yaml.Unmarshal(content, &document), yaml.Unmarshal(content, &fields)); err != nil {
 		return nil, fmt.Errorf("%s: %w", TemplateFile, err)
 	}
-	t := &Template{content: content}
+	t := &Template{content: content, document: &document}
 	if len(document.Content) == 1 {
 		t.entries = field(document.Content[0], "entries")
 	}
@@ -54,8 +55,17 @@ func (t *Template) Content() []byte { return t.content }
 
 // Add adds a version to the channels, as the entry that replaces their head and that all older releases can be upgraded to,
 // and its bundle after the others. It does not change an entry that people have prepared. It is an error if a channel does not
-// exist, or if the template already has the bundle.
+// exist, or if the template already has the bundle; then the template stays as it is.
 func (t *Template) Add(version, bundleImage string, channels []string) error {
+	changed := *t
+	err := changed.add(version, bundleImage, channels)
+	if err == nil {
+		*t = changed
+	}
+	return err
+}
+
+func (t *Template) add(version, bundleImage string, channels []string) error {
 	if slices.Contains(t.Bundles(), bundleImage) {
 		return fmt.Errorf("%s already has the bundle %s", TemplateFile, bundleImage)
 	}
@@ -148,10 +158,38 @@ func (t *Template) insert(list *yaml.Node, after []*yaml.Node, fields ...string)
 	case list.Style&yaml.FlowStyle != 0:
 		return fmt.Errorf("line %d: write the list with a line for each item", list.Line)
 	default:
-		at, indent = lastLine(after[len(after)-1]), list.Content[0].Column-3
+		at, indent = lastLine(after[len(after)-1]), max(0, list.Content[0].Column-3)
+	}
+	if !strings.HasSuffix(lines[at-1], "\n") {
+		lines[at-1] += "\n"
 	}
 	text := strings.Repeat(" ", indent) + "- " + strings.Join(fields, "\n"+strings.Repeat(" ", indent+2)) + "\n"
-	return t.update([]byte(strings.Join(slices.Insert(lines, at, text), "")))
+	before := parts(t.document)
+	err := t.update([]byte(strings.Join(slices.Insert(lines, at, text), "")))
+	if after := parts(t.document); err != nil || len(after) != len(before)+1+2*len(fields) || !isWithin(before, after) {
+		return fmt.Errorf("line %d: nothing can be added below it without changing the rest, for example a text of several lines: write it in one line, or add this by hand: %s",
+			at, strings.Join(fields, ", "))
+	}
+	return nil
+}
+
+// parts returns all that a node says, in order.
+func parts(node *yaml.Node) []string {
+	all := []string{fmt.Sprint(node.Kind, node.Tag, node.Value)}
+	for _, part := range node.Content {
+		all = append(all, parts(part)...)
+	}
+	return all
+}
+
+// isWithin tells whether a list is left of another one when some of its elements are taken away.
+func isWithin(list, other []string) bool {
+	for _, element := range other {
+		if len(list) > 0 && list[0] == element {
+			list = list[1:]
+		}
+	}
+	return len(list) == 0
 }
 
 // update replaces the text of the template.
