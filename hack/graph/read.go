@@ -131,9 +131,9 @@ func (g *Graph) readBarriers(documents []declcfg.Meta) error {
 			continue
 		}
 		var list struct {
-			Schema  string     `json:"schema"`
-			Package string     `json:"package"`
-			Entries []*Barrier `json:"entries"`
+			Schema  string    `json:"schema"`
+			Package string    `json:"package"`
+			Entries []Barrier `json:"entries"`
 		}
 		decoder := json.NewDecoder(bytes.NewReader(document.Blob))
 		decoder.DisallowUnknownFields()
@@ -143,7 +143,8 @@ func (g *Graph) readBarriers(documents []declcfg.Meta) error {
 		if list.Package != g.Package {
 			errs = append(errs, fmt.Errorf("%s is for the package %q, not %s", BarrierSchema, list.Package, g.Package))
 		}
-		for _, barrier := range list.Entries {
+		for i := range list.Entries {
+			barrier := &list.Entries[i]
 			if barrier.Release = g.Release(barrier.Name); barrier.Release != nil {
 				barrier.Release.Barrier = barrier
 			}
