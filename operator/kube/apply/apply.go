@@ -153,26 +153,43 @@ func (a *Applier) present(
 			return nil
 		}
 	}
+	found, change, err := a.compared(ctx, owner, reference, recorded, wanted)
+	if err == nil && change != nil {
+		err = a.change(ctx, owner, plan, configuration, wanted, found, *change, result)
+	}
+	if err == nil {
+		a.noteApplied(reference, wanted)
+	}
+	return err
+}
+
+// compared returns the object that is there, nil if there is none, and the change that makes it match the configuration, nil if nothing
+// is to be written.
+func (a *Applier) compared(
+	ctx context.Context, owner client.Object, reference owned.Reference, recorded *owned.Recorded, wanted *unstructured.Unstructured,
+) (client.Object, *Change, error) {
 	found, err := a.find(ctx, owner, reference, wanted)
 	if a.kindIsGone(reference, err) {
-		return nil
+		return nil, nil, nil
 	}
-	if err != nil {
-		return err
+	if err != nil || found == nil {
+		return nil, &Change{Action: Created, Object: reference}, err
 	}
-	change := &Change{Action: Created, Object: reference}
-	if found != nil {
-		if change, err = a.changeOf(reference, recorded, wanted, found); err != nil || change == nil {
-			if err == nil {
-				a.noteApplied(reference, wanted)
-			}
-			return err
-		}
-	}
+	change, err := a.changeOf(reference, recorded, wanted, found)
+	return found, change, err
+}
+
+// change writes a configuration over found, if that may be done.
+func (a *Applier) change(
+	ctx context.Context, owner client.Object, plan owned.Plan, configuration owned.Configuration,
+	wanted *unstructured.Unstructured, found client.Object, wish Change, result *Result,
+) error {
+	reference := wish.Object
 	if err := checkRendering(plan, configuration, wanted, found); err != nil {
 		return err
 	}
-	if found, change, err = a.prepare(ctx, owner, recorded, wanted, found, change, result); err != nil || change == nil {
+	found, change, err := a.prepare(ctx, owner, recordedIn(plan, reference), wanted, found, &wish, result)
+	if err != nil || change == nil {
 		return err
 	}
 	if err := nameRendering(plan, wanted, found, change); err != nil {
@@ -189,7 +206,6 @@ func (a *Applier) present(
 			return err
 		}
 	}
-	a.noteApplied(reference, wanted)
 	result.Changes = append(result.Changes, *change)
 	result.Objects = append(result.Objects, wanted)
 	return nil
