@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/blang/semver/v4"
 	"github.com/go-logr/logr"
@@ -71,12 +72,12 @@ func (e environment) images(logger logr.Logger) (inputs.Images, error) {
 		if !found {
 			continue
 		}
+		if err := e.checkImage(variable, "docker.io/library/memcached@sha256:<digest>"); err != nil {
+			return inputs.Images{}, err
+		}
 		version, err := versionOf(suffix)
 		if err != nil {
 			return inputs.Images{}, fmt.Errorf("the environment variable %s %w", variable, err)
-		}
-		if err := e.checkImage(variable, "docker.io/library/memcached@sha256:<digest>"); err != nil {
-			return inputs.Images{}, err
 		}
 		if _, err := name.NewDigest(e[variable]); err != nil {
 			logger.Info("The memcached image is not named by digest, so pods of one cache may run different versions",
@@ -109,6 +110,9 @@ func (e environment) checkImage(variable, example string) error {
 	image := e[variable]
 	if image == "" {
 		return fmt.Errorf("the environment variable %s is empty: set it to an image, for example %s, or remove it", variable, example)
+	}
+	if strings.ContainsFunc(variable+image, unicode.IsControl) {
+		return fmt.Errorf("the environment variable %q is %q: take the control characters away", variable, image)
 	}
 	if strings.TrimSpace(image) != image {
 		return fmt.Errorf("the environment variable %s has spaces around the image %q: take them away", variable, image)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asOperator) != "" {
 		main()
 		return
+	}
+	if slices.ContainsFunc(os.Args, func(argument string) bool { return strings.HasPrefix(argument, "-test.fuzz=") }) {
+		os.Exit(m.Run()) // The processes that look for inputs need no API server.
 	}
 	os.Exit(cluster.MainWithControllers(m))
 }
