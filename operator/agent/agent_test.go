@@ -8,12 +8,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/pprof"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 	"github.com/example/memcached-operator/operator/internal/testkit"
@@ -143,25 +143,33 @@ func TestAMemcachedThatRejectsTheAgentIsAliveButNotReady(t *testing.T) {
 	})
 }
 
-// This test counts goroutines, so nothing runs in parallel with it.
+// This test looks at all goroutines, so nothing runs in parallel with it.
 func TestNothingIsLeftWhenTheAgentEnds(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before := goleak.IgnoreCurrent()
 	t.Setenv("TMPDIR", t.TempDir())
 	url, stop := start(t, "--memcached", testkit.FreeAddress(t))
 	answers(t, url+"/metrics", http.StatusOK, "memcached_up 0\n")
 	stop()
-	agenttesting.Await(t, "no goroutine is left", func() error {
-		if now := runtime.NumGoroutine(); now > before {
-			var all strings.Builder
-			_ = pprof.Lookup("goroutine").WriteTo(&all, 1)
-			return fmt.Errorf("%d goroutines, %d before:\n%s", now, before, &all)
-		}
-		return nil
-	})
+	agenttesting.Await(t, "no goroutine is left", func() error { return goleak.Find(before) })
 	if left, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*")); len(left) > 0 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	if _, err := os.Stat(os.Getenv("TMPDIR")); errors.Is(err, os.ErrNotExist) {
 		t.Error("the directory for temporary files is gone")
+	}
+}
+
+func TestNoGoroutineIsLeftWhenTheAgentOfAMemcachedEnds(t *testing.T) {
+	for _, run := range agenttesting.All(t) {
+		volume := agenttesting.NewVolume(t, map[string]string{"users": "user:secret\n", "memory": "100"})
+		server := run.Start(t, "-Y", volume.File("users"))
+		before := goleak.IgnoreCurrent()
+		url, stop := start(t, "--memcached", server.Address, "--process", server.Name, "--users-file", volume.File("users"),
+			"--cache-memory-file", volume.File("memory"))
+		answers(t, url+"/readyz", http.StatusOK, "ok")
+		answers(t, url+"/state", http.StatusOK, `"cacheMemory":100`)
+		answers(t, url+"/metrics", http.StatusOK, "memcached_up 1\n")
+		stop()
+		agenttesting.Await(t, "no goroutine is left", func() error { return goleak.Find(before) })
 	}
 }
