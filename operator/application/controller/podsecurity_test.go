@@ -43,7 +43,7 @@ func (s *suite) mustKeep(before map[string]types.UID) {
 	}
 }
 
-// Whoever may write an Application may not be allowed to create such pods.
+// A user who may write an Application may not be allowed to create such pods.
 func TestPodsBeyondTheLevelAreNotCreated(t *testing.T) {
 	s := newSuite(t)
 	object := s.create(beyondBaseline())
