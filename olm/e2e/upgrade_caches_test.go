@@ -151,7 +151,7 @@ func (c *filledCache) keptItems(t *testing.T) {
 	}
 }
 
-// keptPods fails the test unless the pods are the same, and their containers were restarted exactly this often.
+// keptPods fails the test unless the pods are the same, and their containers were restarted exactly this often since they were filled.
 func (c *filledCache) keptPods(ctx context.Context, t *testing.T, restarts map[string]int32) {
 	t.Helper()
 	pods := cachePods(ctx, t, c.key)
@@ -159,7 +159,13 @@ func (c *filledCache) keptPods(ctx context.Context, t *testing.T, restarts map[s
 		i := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.UID == node.pod.UID })
 		if i < 0 {
 			t.Errorf("%s was replaced", node.pod.Name)
-		} else if got := containerRestarts(&pods[i]); !maps.Equal(got, restarts) {
+			continue
+		}
+		got := containerRestarts(&pods[i])
+		for container, before := range containerRestarts(&node.pod) {
+			got[container] -= before
+		}
+		if !maps.Equal(got, restarts) {
 			t.Errorf("containers of %s were restarted %v times, want %v", node.pod.Name, got, restarts)
 		}
 	}
