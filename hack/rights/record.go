@@ -41,12 +41,14 @@ func readRecord(file string) (record, error) {
 	return r, nil
 }
 
-// add adds rights that were used, and returns those that were not recorded.
+// add adds rights that were used, and returns those that were not recorded. A right in the cluster covers its use in the operator's
+// namespace, and one that is explained may be used now and then.
 func (r *record) add(rights []right) []string {
+	known := slices.Concat(r.Used, r.explained())
 	var added []string
 	for _, use := range rights {
-		if !slices.Contains(r.Used, use.String()) {
-			added = append(added, use.String())
+		if name := use.String(); !slices.Contains(known, name) && !slices.Contains(known, strings.TrimSuffix(name, ownNamespace)) {
+			added = append(added, name)
 		}
 	}
 	r.Used = append(r.Used, added...)

@@ -85,8 +85,11 @@ func TestEveryRightIsUsedOrExplained(t *testing.T) {
 }
 
 func TestUsedRightsAreAddedOnce(t *testing.T) {
-	recorded := record{Used: []string{"pods: list"}}
-	added := recorded.add([]right{{Resource: "pods", Verb: "list"}, {Group: "apps", Resource: "deployments", Verb: "patch"}})
+	recorded := record{Used: []string{"pods: list"}, Unused: []unused{{"a reason", []string{"services: list"}}}}
+	added := recorded.add([]right{
+		{Resource: "pods", Verb: "list"}, {Resource: "pods", Verb: "list", Namespaced: true}, {Resource: "services", Verb: "list"},
+		{Group: "apps", Resource: "deployments", Verb: "patch"},
+	})
 	if difference := cmp.Diff([]string{"apps deployments: patch"}, added); difference != "" {
 		t.Errorf("added (-want +got):\n%s", difference)
 	}
