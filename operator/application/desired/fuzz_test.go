@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Two namespaces are in conflict if, and only if, there is a request that both would get; whoever asks first makes no difference.
+// Two namespaces are in conflict if, and only if, there is a request that both would get; the order of the two makes no difference.
 func FuzzConflict(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"a.example.com", "/", "a.example.com", "/shop"}, {"a.example.com", "/shop", "a.example.com", "/shopping"}, {"*.example.com", "/", "a.example.com", "/shop/"},
