@@ -40,7 +40,7 @@ func given(in inputs.Inputs) *inputs.Workload {
 		return in.Deployment
 	}
 	workload := *in.Deployment
-	plain, err := render(in, v1alpha1.MemcachedSpec{})
+	plain, err := render(in, nil, v1alpha1.MemcachedSpec{})
 	if err != nil || !pending.SameButImage(workload.Template, plain) {
 		workload.Spec = in.Memcached.Spec
 	}
@@ -145,7 +145,7 @@ func input(in inputs.Inputs, spec v1alpha1.MemcachedSpec, given *inputs.Workload
 		Spec:     spec,
 		Features: in.Features,
 		Version:  in.Images.VersionOf,
-		Render:   func(spec v1alpha1.MemcachedSpec) (*pending.Template, error) { return render(in, spec) },
+		Render:   func(spec v1alpha1.MemcachedSpec) (*pending.Template, error) { return render(in, given, spec) },
 	}
 	if given != nil {
 		input.Given = &pending.Given{Template: given.Template, Spec: given.Spec}
@@ -156,12 +156,16 @@ func input(in inputs.Inputs, spec v1alpha1.MemcachedSpec, given *inputs.Workload
 	return input
 }
 
-// render returns the pod template for a spec of the cache.
-func render(in inputs.Inputs, spec v1alpha1.MemcachedSpec) (*pending.Template, error) {
-	template, err := pod.Template(pod.Request{
+// render returns the pod template for a spec of the cache. Pods that were given a template may keep some of it.
+func render(in inputs.Inputs, given *inputs.Workload, spec v1alpha1.MemcachedSpec) (*pending.Template, error) {
+	request := pod.Request{
 		Spec: spec, Identity: Identity(in.Memcached), Images: in.Images,
 		Host: Host(in.Memcached.Namespace, in.Memcached.Name),
-	})
+	}
+	if given != nil {
+		request.Given = &pod.Given{Spec: given.Spec, Template: given.Template}
+	}
+	template, err := pod.Template(request)
 	if err != nil {
 		return nil, err
 	}

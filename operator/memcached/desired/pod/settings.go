@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -31,6 +30,9 @@ type Request struct {
 
 	// Images are the images that pods can run.
 	Images inputs.Images
+
+	// Given is what the pods have; nil for new ones.
+	Given *Given
 }
 
 // settings are a request with everything that the spec leaves open filled in.
@@ -49,8 +51,8 @@ func resolve(r Request) (settings, error) {
 	if s.image, s.version, err = imageOf(r.Spec, r.Images); err != nil {
 		return s, err
 	}
-	if s.size, err = sizeOf(r.Spec, s.resources); err != nil {
-		return s, err
+	if s.size, err = sizing.Compute(sizingRequest(r)); err != nil {
+		return s, reconcileerror.Terminal(v1alpha1.ReasonInvalidSizing, err)
 	}
 	if err := checkExtra(r.Spec); err != nil {
 		return s, reconcileerror.Terminal(v1alpha1.ReasonInvalidArguments, err)
@@ -83,20 +85,4 @@ func versions(images inputs.Images) []string {
 		second, _ := semver.Parse(b)
 		return first.Compare(second)
 	})
-}
-
-func sizeOf(spec v1alpha1.MemcachedSpec, resources resources) (sizing.Result, error) {
-	size, err := sizing.Compute(sizing.Request{
-		MemoryLimit:    resources.limits.Memory().Value(),
-		CacheMemory:    bytes(spec.CacheMemory),
-		MaxConnections: ptr.Deref(spec.MaxConnections, 0),
-		MaxItemSize:    bytes(spec.MaxItemSize),
-		Threads:        ptr.Deref(spec.Threads, 0),
-		WarmRestart:    spec.WarmRestart,
-		TLS:            spec.TLS != nil,
-	})
-	if err != nil {
-		return size, reconcileerror.Terminal(v1alpha1.ReasonInvalidSizing, err)
-	}
-	return size, nil
 }

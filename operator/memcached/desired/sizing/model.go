@@ -21,6 +21,10 @@ const (
 	// smallestItems is how many of the smallest items (96 bytes) fit on a page of 1 MiB.
 	smallestItems = mib / 96
 
+	// Each slab class holds 4/5 of the items that the class below holds on a page, so the first pages of all other classes hold as
+	// many items as 4 pages of the smallest.
+	otherFirstPages = 4
+
 	// A hash table begins with 2^16 buckets of 8 bytes.
 	firstBuckets = 1 << 16
 	bucketBytes  = 8
@@ -51,7 +55,7 @@ func (n Usage) Total() int64 {
 func usage(r Request, cacheMiB int64) Usage {
 	n := Usage{
 		Items:       cacheMiB * kibPerMiB,
-		HashTable:   hashTableKiB(cacheMiB * smallestItems),
+		HashTable:   hashTableKiB(mostItems(r, cacheMiB)),
 		Waste:       (cacheMiB*kibPerMiB + 99) / 100,
 		Process:     processKiB + threadKiB*int64(r.Threads),
 		Connections: (clientKiB + socketKiB) * int64(r.MaxConnections),
@@ -68,6 +72,15 @@ func usage(r Request, cacheMiB int64) Usage {
 	return n
 }
 
+// mostItems returns how many items a cache with this -m (in MiB) holds at most. Without warm restart the first pages of the classes come
+// on top of -m, with their items.
+func mostItems(r Request, cacheMiB int64) int64 {
+	if r.WarmRestart {
+		return cacheMiB * smallestItems
+	}
+	return (cacheMiB + otherFirstPages) * smallestItems
+}
+
 // NeedWith returns what a cache with r.CacheMemory takes when it is full, if its hash table already has that many bytes: memcached
 // makes it larger, but never smaller.
 func NeedWith(r Request, hashTable int64) Usage {
@@ -76,8 +89,8 @@ func NeedWith(r Request, hashTable int64) Usage {
 	return n
 }
 
-// HashPower returns the base-2 logarithm of the number of buckets that the hash table has when a cache with this -m (in MiB) is full of
-// the smallest items. Need counts a table of that size.
+// HashPower returns the base-2 logarithm of the number of buckets that the hash table has when a cache with warm restart and this -m (in
+// MiB) is full of the smallest items. Need counts a table of that size.
 func HashPower(cacheMiB int64) int32 {
 	power := int32(bits.Len64(firstBuckets) - 1)
 	for cacheMiB*smallestItems > int64(1)<<power/2*3 {

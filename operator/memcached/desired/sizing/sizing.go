@@ -40,6 +40,9 @@ type Request struct {
 	MaxItemSize int64
 	// Threads that answer requests, 1 to 64. 0 means args.DefaultThreads.
 	Threads int32
+	// Given is the -m that the pods have, in MiB; 0 for new pods. It is kept if it is larger than what fits: another version of the
+	// operator may have computed it, and a smaller -m evicts items.
+	Given int64
 	// WarmRestart keeps the items in a file in memory (-e).
 	WarmRestart bool
 	// TLS is on for the clients' connections.
@@ -97,9 +100,9 @@ func leastConnections(r Request) int32 {
 	return ownConnections + connectionsPerThread*r.Threads + leastClients
 }
 
-// cacheMiB returns -m: the one asked for, or the largest that fits.
+// cacheMiB returns -m: the one asked for, or the largest that fits or is given.
 func cacheMiB(r Request) (int64, *Error) {
-	least, largest := leastCacheMiB(r), largestCacheMiB(r)
+	least, largest := leastCacheMiB(r), max(r.Given, largestCacheMiB(r))
 	if r.CacheMemory == 0 {
 		if largest < least {
 			return 0, limitTooSmall(r, least)
