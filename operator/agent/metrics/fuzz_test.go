@@ -2,9 +2,11 @@ package metrics
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -85,6 +87,41 @@ func FuzzScrape(f *testing.F) {
 			if !strings.HasPrefix(family.GetName(), "memcached_") {
 				t.Errorf("there is a metric %q", family.GetName())
 			}
+		}
+	})
+}
+
+// Whatever the file with the starts of memcached contains, the agent can tell the last start to the operator, or says that the count begins
+// anew.
+func FuzzHistory(f *testing.F) {
+	for _, seed := range []string{
+		`{"last":{"pid":7,"processor":6,"time":1000,"uptime":90,"items":50,"run":"a"},"warm":1,"cold":1,"lastWarm":true,"before":50,"restored":48,"since":910}`,
+		`{"warm": 3, "last"`, `{"last":{},"since":9223372036854775807}`, `{"last":{},"since":-62135596801,"before":-1}`, `{"last":{"run":"\u001b\n"}}`, `null`, ``,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		directory := t.TempDir()
+		if err := os.WriteFile(filepath.Join(directory, "starts.json"), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		history, err := OpenHistory(directory, nil)
+		start, known := history.Last()
+		if err != nil {
+			if known || !strings.Contains(err.Error(), "begins anew") || strings.ContainsAny(err.Error(), "\n\x1b") {
+				t.Errorf("with the error %q, the last start is %+v", err, start)
+			}
+			return
+		}
+		if !known {
+			return
+		}
+		raw, err := json.Marshal(api.State{Version: "1.6.45", Run: start.Run, Started: start.At.UTC(), Before: start.Before, Restored: start.Restored})
+		if err != nil {
+			t.Fatalf("the operator is not told the start %+v: %v", start, err)
+		}
+		if start.Before < 0 || start.Restored < 0 {
+			t.Errorf("the operator is told %s", raw)
 		}
 	})
 }

@@ -26,6 +26,17 @@ type record struct {
 	Since    int64   `json:"since"`
 }
 
+// check returns an error if an agent cannot have written a record: the operator takes no such numbers.
+func (r record) check() error {
+	if min(r.Warm, r.Cold, r.Before, r.Restored, r.Since) < 0 {
+		return errors.New("a number is negative")
+	}
+	if time.Unix(r.Since, 0).UTC().Year() > 9999 {
+		return fmt.Errorf("the last start was %d seconds after 1970", r.Since)
+	}
+	return nil
+}
+
 // Start is a start of memcached.
 type Start struct {
 	Warm     bool      // Whether memcached went on with the memory of before.
@@ -63,6 +74,9 @@ func OpenHistory(directory string, find FindRun) (*History, error) {
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &h.record)
+	}
+	if err == nil {
+		err = h.record.check()
 	}
 	if err != nil {
 		h.record = record{}
