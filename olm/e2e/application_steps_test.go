@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,11 +24,12 @@ const sampleApplication = "application-sample"
 // makeApplication applies an Application, and deletes it with everything it owns when the test ends.
 func makeApplication(t *testing.T, namespace, name, spec string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "application.json")
-	must(t, os.WriteFile(file, fmt.Appendf(nil, `{"apiVersion":"app.example.com/v1alpha1","kind":"Application","metadata":{"namespace":%q,"name":%q},"spec":%s}`,
-		namespace, name, spec), 0o600))
-	kubectl(t.Context(), t, "apply", "-f", file)
+	must(t, applyManifest(t, applicationManifest(namespace, name, spec)))
 	t.Cleanup(func() { deleteApplication(t, namespace, name) })
+}
+
+func applicationManifest(namespace, name, spec string) string {
+	return fmt.Sprintf(`{"apiVersion":"app.example.com/v1alpha1","kind":"Application","metadata":{"namespace":%q,"name":%q},"spec":%s}`, namespace, name, spec)
 }
 
 // makeSample applies the Application of the tutorial, and deletes it with everything it owns when the test ends.

@@ -239,6 +239,15 @@ func run(ctx context.Context, t *testing.T, name string, args ...string) string 
 	return out
 }
 
+// applyManifest applies objects in YAML, or JSON, with these flags of kubectl apply, and returns the error if they are refused.
+func applyManifest(t *testing.T, manifest string, flags ...string) error {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	must(t, os.WriteFile(file, []byte(manifest), 0o600))
+	_, err := suite.cluster.Kubectl(t.Context(), append([]string{"apply", "-f", file}, flags...)...)
+	return err
+}
+
 // kubernetesVersion returns the version of the cluster's API server.
 func kubernetesVersion(t *testing.T) string {
 	t.Helper()

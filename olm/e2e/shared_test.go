@@ -34,6 +34,7 @@ func TestInstalledOperator(t *testing.T) {
 // sideBySide runs subtests in parallel, the longest first. A subtest has a namespace or object names of its own.
 func sideBySide(t *testing.T) {
 	t.Cleanup(func() { must(t, deleteSecrets(context.Background())) })
+	limitByPolicies(t) // All else works beside them.
 	subtests := []struct {
 		name  string
 		test  func(*testing.T)
@@ -46,6 +47,7 @@ func sideBySide(t *testing.T) {
 		{"the tutorial of a cache", tutorial, false},
 		{"the scorecard", scorecard, false},
 		{"updates of an Application fail no request", updatesFailNoRequest, false},
+		{"attackers gain no more than the page says", attackers, true},
 		{"certificates that clients need not show", optionallyCertified, true},
 		{"an invalid Secret is reported", spoiltSecret, true},
 		{"memcached is upgraded warm", upgradedWarm, true},

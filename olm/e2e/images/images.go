@@ -1,5 +1,5 @@
-// Package images reads and edits images in memory, and builds the image of the web application for tests without an image
-// builder: one static binary, compiled from the checkout.
+// Package images reads and edits images in memory, and builds the images of the tests' own programs without an image
+// builder: each is one static binary, compiled from the checkout.
 package images
 
 import (

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheImageHoldsTheProgramAndNothingElse(t *testing.T) {
-	image, err := assemble([]byte("a program"))
+	image, err := assemble("webapp", []byte("a program"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,7 +18,7 @@ func TestTheImageHoldsTheProgramAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if file.OS != "linux" || file.Architecture != "amd64" || file.Config.User != user || len(file.Config.Entrypoint) != 1 || file.Config.Entrypoint[0] != program {
+	if file.OS != "linux" || file.Architecture != "amd64" || file.Config.User != user || len(file.Config.Entrypoint) != 1 || file.Config.Entrypoint[0] != "/webapp" {
 		t.Errorf("configuration is %+v", file)
 	}
 	stream := mutate.Extract(image)
@@ -41,7 +41,7 @@ func TestTheImageHoldsTheProgramAndNothingElse(t *testing.T) {
 		}
 		found["/"+header.Name] = string(content)
 	}
-	if len(found) != 1 || found[program] != "a program" {
+	if len(found) != 1 || found["/webapp"] != "a program" {
 		t.Errorf("found %v", found)
 	}
 }
@@ -49,7 +49,7 @@ func TestTheImageHoldsTheProgramAndNothingElse(t *testing.T) {
 func TestTheSameSourceGivesTheSameImage(t *testing.T) {
 	digest := func() string {
 		t.Helper()
-		image, err := webapp(t.Context(), "../../..")
+		image, err := build(t.Context(), "../../..", "webapp")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,45 +14,43 @@ import (
 )
 
 const (
-	// source is the program, relative to the root of the checkout.
-	source = "./olm/e2e/webapp"
-	// program is where it is in the image.
-	program = "/webapp"
+	// source is the folder of the programs, relative to the root of the checkout.
+	source = "./olm/e2e/"
 	// user is a number, because Kubernetes does not know whether a named user is root.
 	user = "65532:65532"
 	port = "8080/tcp"
 )
 
-// PushWebapp builds the image of the web application from the checkout at root, pushes it under a reference by tag, and
+// PushProgram builds the image of a program of olm/e2e from the checkout at root, pushes it under a reference by tag, and
 // returns the reference by digest.
-func PushWebapp(ctx context.Context, root, reference string) (string, error) {
-	image, err := webapp(ctx, root)
+func PushProgram(ctx context.Context, root, program, reference string) (string, error) {
+	image, err := build(ctx, root, program)
 	if err != nil {
 		return "", err
 	}
 	return oci.Push(ctx, reference, image)
 }
 
-// webapp compiles the program from the checkout at root and returns its image. The same source gives the same digest.
-func webapp(ctx context.Context, root string) (v1.Image, error) {
-	dir, err := os.MkdirTemp("", "memcached-operator-webapp-")
+// build compiles a program from the checkout at root and returns its image. The same source gives the same digest.
+func build(ctx context.Context, root, program string) (v1.Image, error) {
+	dir, err := os.MkdirTemp("", "memcached-operator-"+program+"-")
 	if err != nil {
-		return nil, fmt.Errorf("create a directory for the web application: %w", err)
+		return nil, fmt.Errorf("create a directory for %s: %w", program, err)
 	}
 	defer os.RemoveAll(dir) // It is in the system's temporary directory, so an error does not matter.
-	binary := filepath.Join(dir, "webapp")
-	if err := oci.Compile(ctx, root, source, binary, "test"); err != nil {
+	binary := filepath.Join(dir, program)
+	if err := oci.Compile(ctx, root, source+program, binary, "test"); err != nil {
 		return nil, err
 	}
 	content, err := os.ReadFile(binary)
 	if err != nil {
-		return nil, fmt.Errorf("read the compiled web application: %w", err)
+		return nil, fmt.Errorf("read the compiled %s: %w", program, err)
 	}
-	return assemble(content)
+	return assemble(program, content)
 }
 
 // assemble returns an image of one executable.
-func assemble(content []byte) (v1.Image, error) {
+func assemble(program string, content []byte) (v1.Image, error) {
 	image, err := WithFile(empty.Image, program, 0o755, content)
 	if err != nil {
 		return nil, err
@@ -63,7 +61,7 @@ func assemble(content []byte) (v1.Image, error) {
 	}
 	file = file.DeepCopy()
 	file.OS, file.Architecture = "linux", "amd64" // What oci.Compile compiles for.
-	file.Config = v1.Config{User: user, Entrypoint: []string{program}, ExposedPorts: map[string]struct{}{port: {}}}
+	file.Config = v1.Config{User: user, Entrypoint: []string{"/" + program}, ExposedPorts: map[string]struct{}{port: {}}}
 	if image, err = mutate.ConfigFile(image, file); err != nil {
 		return nil, fmt.Errorf("set the configuration: %w", err)
 	}
