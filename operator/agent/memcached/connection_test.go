@@ -136,7 +136,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 }
 
 func TestAUnixSocketIsAnAddress(t *testing.T) {
-	address := answeringAt(t, "unix", filepath.Join(t.TempDir(), "socket"), func(conn net.Conn) {
+	address := agenttesting.Answer(t, "unix", filepath.Join(t.TempDir(), "socket"), func(conn net.Conn) {
 		_, _ = bufio.NewReader(conn).ReadString('\n')
 		_, _ = fmt.Fprint(conn, "VERSION 1.2.3\r\n")
 	})
@@ -153,29 +153,7 @@ func TestAUnixSocketIsAnAddress(t *testing.T) {
 // answering serves connections with answer and returns its address.
 func answering(t *testing.T, answer func(net.Conn)) string {
 	t.Helper()
-	return answeringAt(t, "tcp", "127.0.0.1:0", answer)
-}
-
-func answeringAt(t *testing.T, network, address string, answer func(net.Conn)) string {
-	t.Helper()
-	listener, err := net.Listen(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				answer(conn)
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return agenttesting.Answer(t, "tcp", "127.0.0.1:0", answer)
 }
 
 func TestAnyAnswerMeansAlive(t *testing.T) {

@@ -17,39 +17,13 @@ import (
 
 	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/memcached"
+	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
 )
 
+// answer is what memcached says to everybody, again and again if it is endless.
 type answer struct {
 	text    []byte
 	endless bool
-}
-
-// talker listens in the place of memcached, and says the same to everybody, again and again if it is endless.
-func talker(f *testing.F, says *atomic.Pointer[answer]) (address string) {
-	f.Helper()
-	listener, err := net.Listen("unix", filepath.Join(f.TempDir(), "s"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				go func() { _, _ = io.Copy(io.Discard, conn) }()
-				for said := says.Load(); ; {
-					if _, err := conn.Write(said.text); err != nil || !said.endless || len(said.text) == 0 {
-						return
-					}
-				}
-			}()
-		}
-	}()
-	return listener.Addr().String()
 }
 
 // Whatever runs in the place of memcached, a scrape of its metrics ends, takes little memory, and the agent goes on.
@@ -62,7 +36,14 @@ func FuzzScrape(f *testing.F) {
 		f.Add([]byte(seed), true)
 	}
 	var says atomic.Pointer[answer]
-	address := talker(f, &says)
+	address := agenttesting.Answer(f, "unix", filepath.Join(f.TempDir(), "s"), func(conn net.Conn) {
+		go func() { _, _ = io.Copy(io.Discard, conn) }()
+		for said := says.Load(); ; {
+			if _, err := conn.Write(said.text); err != nil || !said.endless || len(said.text) == 0 {
+				return
+			}
+		}
+	})
 	logger := slog.New(slog.DiscardHandler)
 	bridge, err := NewBridge(f.TempDir(), memcached.NewDialer(address, &api.Certificates{}, &api.Users{}), logger)
 	if err != nil {
