@@ -14,6 +14,11 @@ export CGO_ENABLED ?= 0
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/memcached-operator
 STAGE := $(CACHE)/stage
 RUN ?= .
+RACE ?= -race
+# It starts no goroutine, and its simulations take the race detector minutes.
+PURE := operator/memcached/update/rollout
+FUZZTIME ?= 5m
+FUZZERS ?= 1
 E2E_TAGS := e2e
 E2E_TIMEOUT := 60m
 CLUSTER := go run -C $(CURDIR)/hack/cluster .
@@ -64,12 +69,15 @@ run: ## run the operator on this machine, against KUBECONFIG (AGENT_IMAGE=... fo
 ##@ Prove it
 verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible images, vulnerabilities
 	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); go run ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
-test: ## unit, golden and envtest tests; needs no root and no cluster
+test: ## unit, golden and envtest tests with the race detector, which needs gcc (RACE= does without); needs no root and no cluster
 	@rm -rf $(CACHE)/audit; mkdir -p $(CACHE)/audit
 	assets=$$($(CLUSTER) assets); promtool=$$($(CLUSTER) tool promtool); memcached=$$($(CLUSTER) memcached); \
 	AUDIT_LOGS=$(CACHE)/audit KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
-	sh -c 'go test -json ./...; result=$$?; go -C hack/cluster test -json ./... && exit $$result'
+	sh -c 'result=0; CGO_ENABLED=1 go test $(RACE) -json $$(go list ./... | grep -v $(PURE)) || result=$$?; go test -json ./$(PURE) || result=$$?; go -C hack/cluster test -json ./... && exit $$result'
 	@go run ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
+fuzz: ## run each fuzz target for FUZZTIME; what they find is in testdata/fuzz of its package
+	@git grep -Eo '^func Fuzz\w+' -- '*_test.go' | sed 's,\(.*\)/[^/]*:func \(.*\),./\1 \2,' | while read -r folder target; do \
+	echo "$$folder $$target"; go test "$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s -parallel $(FUZZERS); done
 e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Installed/side/scorecard for one walk)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache))); \
