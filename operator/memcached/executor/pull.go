@@ -20,7 +20,7 @@ import (
 )
 
 // mostPulls is about how many pods pull images at the same time, for all caches: an upgrade of the operator brings all of them another
-// agent.
+// agent. A namespace has half of them at most, so that none keeps the others from pulling.
 const mostPulls = 20
 
 // Pull creates and deletes the pods that pull images. It returns why pods cannot be created, by their names, if a quota or an
@@ -36,7 +36,7 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]in
 	if len(pulls.Create) == 0 {
 		return nil, nil
 	}
-	free, err := e.freePulls(ctx, pulls.Now)
+	free, err := e.freePulls(ctx, pulls.Create[0].Namespace, pulls.Now)
 	if err != nil || free <= 0 {
 		return nil, err
 	}
@@ -80,19 +80,20 @@ func (e *Executor) foreign(ctx context.Context, pod *corev1.Pod) (inputs.PullPro
 	return inputs.PullProblem{Message: message, Refused: true}, nil
 }
 
-// freePulls returns how many pods may be created now. Pods that may never pull their images hold nobody up.
-func (e *Executor) freePulls(ctx context.Context, now time.Time) (int, error) {
-	found, free := &corev1.PodList{}, mostPulls
+// freePulls returns how many pods may be created in a namespace now. Pods that may never pull their images hold nobody up.
+func (e *Executor) freePulls(ctx context.Context, namespace string, now time.Time) (int, error) {
+	found, free, pulling := &corev1.PodList{}, mostPulls, map[string]int{}
 	labels := client.MatchingLabels{owned.LabelManagedBy: owned.Manager, owned.LabelComponent: desired.PullComponent}
 	if err := e.Client.List(ctx, found, labels, client.UnsafeDisableDeepCopy); err != nil {
 		return 0, fmt.Errorf("list the pods that pull images: %w", err)
 	}
-	for i := range found.Items {
-		if problem, pulled := inputs.PullOf(&found.Items[i], now); !pulled && problem.Message == "" {
+	for _, pod := range found.Items {
+		if problem, pulled := inputs.PullOf(&pod, now); !pulled && problem.Message == "" && pulling[pod.Namespace] < mostPulls/2 {
+			pulling[pod.Namespace]++
 			free--
 		}
 	}
-	return free, nil
+	return min(free, mostPulls/2-pulling[namespace]), nil
 }
 
 // admitted returns a StatefulSet as the API server would store it. A StatefulSet that it refuses has no containers: the write

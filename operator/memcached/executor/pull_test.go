@@ -21,21 +21,24 @@ import (
 // One after the other, because the limit is one for all namespaces.
 func TestPullPods(t *testing.T) {
 	f := newFixture(t)
+	namespaces := []string{f.set.Namespace, cluster.Namespace(t), cluster.Namespace(t)}
 	t.Cleanup(func() {
-		f.must(cluster.Client.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace(f.set.Namespace), client.GracePeriodSeconds(0)))
+		for _, namespace := range namespaces {
+			f.must(cluster.Client.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace(namespace), client.GracePeriodSeconds(0)))
+		}
 	})
 	f.reportsForeignPullPods()
-	f.limitsPullPods()
+	f.limitsPullPods(namespaces[0], namespaces[1], namespaces[2])
 }
 
-// limitsPullPods: all caches together create only some pods that pull images at a time. The others are created when these have ended, or
-// cannot go on.
-func (f *fixture) limitsPullPods() {
+// limitsPullPods: the caches of a namespace, and those of all namespaces together, create only some pods that pull images at a time. The
+// others are created when these have ended, or cannot go on.
+func (f *fixture) limitsPullPods(crowded, another, third string) {
 	t := f.T
-	create := func(names ...string) (created int) {
-		pulls := desired.Pulls{Now: time.Now(), StatefulSet: appsv1ac.StatefulSet("cache", f.set.Namespace)}
-		for _, name := range names {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: name}}
+	create := func(namespace string, first, last int) (created int) {
+		pulls := desired.Pulls{Now: time.Now(), StatefulSet: appsv1ac.StatefulSet("cache", namespace)}
+		for i := first; i <= last; i++ {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("pull-%d", i)}}
 			pod.Labels = map[string]string{"app.kubernetes.io/managed-by": "memcached-operator", "app.kubernetes.io/component": "pull"}
 			pod.Annotations = map[string]string{inputs.PullAnnotation: `{"container":"agent","image":"agent:2"}`}
 			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Owner", Name: "cache", UID: "uid", Controller: ptr.To(true)}}
@@ -48,26 +51,28 @@ func (f *fixture) limitsPullPods() {
 			t.Errorf("refused are %v", refused)
 		}
 		found := &corev1.PodList{}
-		f.must(cluster.Client.List(t.Context(), found, client.InNamespace(f.set.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "pull"}))
+		f.must(cluster.Client.List(t.Context(), found, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/component": "pull"}))
 		return len(found.Items)
 	}
-	var names []string
-	for i := range 22 {
-		names = append(names, fmt.Sprintf("pull-%d", i))
-	}
-	if got := create(names...); got != 20 {
-		t.Fatalf("%d pods were created, want 20", got)
+	if got := create(crowded, 1, 22); got != 10 {
+		t.Fatalf("%d pods were created in a namespace, want 10", got)
 	}
 	backOff := corev1.ContainerStatus{Name: "agent", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}
 	done := corev1.ContainerStatus{Name: "agent", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}
 	for i, status := range []corev1.PodStatus{{ContainerStatuses: []corev1.ContainerStatus{done}}, {ContainerStatuses: []corev1.ContainerStatus{backOff}}} {
 		ended := &corev1.Pod{}
-		f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: names[i]}, ended))
+		f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: crowded, Name: fmt.Sprintf("pull-%d", i+1)}, ended))
 		ended.Status = status
 		f.must(cluster.Client.Status().Update(t.Context(), ended))
-		if got := create(names[20+i]); got != 21+i {
+		if got := create(crowded, 11+i, 11+i); got != 11+i {
 			t.Errorf("there are %d pods, want another one", got)
 		}
+	}
+	if got := create(another, 1, 22); got != 10 {
+		t.Errorf("beside a crowded namespace, %d pods were created, want 10", got)
+	}
+	if got := create(third, 1, 22); got != 0 {
+		t.Errorf("beside two crowded namespaces, %d pods were created, want none", got)
 	}
 }
 
