@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -131,12 +132,51 @@ func TestTheDeploymentOfPodsBeyondTheLevelIsRepaired(t *testing.T) {
 	}
 }
 
+// A refused change does not keep an autoscaler, or the user, from changing the number of pods.
+func TestPodsBeyondTheLevelAreScaledWhileAChangeIsRefused(t *testing.T) {
+	s := byEarlierRelease(t, true)
+	ready := s.awaitReady("web", 1)
+	before, template := s.MustPods(), s.deployment().Spec.Template
+	s.Edit(ready, `{"spec":{"replicas":2,"image":"registry.example.com/web:2"}}`)
+	for _, size := range []int32{2, 3} {
+		s.Edit(ready, fmt.Sprintf(`{"spec":{"replicas":%d}}`, size))
+		s.Await("another number of pods", func(ctx context.Context) error {
+			found, err := testenv.Get[appsv1.Deployment](ctx, s.Env, "web")
+			if err == nil && *found.Spec.Replicas != size {
+				err = fmt.Errorf("there are to be %d pods, want %d", *found.Spec.Replicas, size)
+			}
+			return err
+		})
+		s.awaitReason(ready, v1alpha1.ReasonPodSecurityViolation)
+	}
+	if difference := cmp.Diff(template, s.deployment().Spec.Template); difference != "" {
+		t.Errorf("the template has changed (-before +after):\n%s", difference)
+	}
+	s.Edit(ready, `{"spec":{"image":"registry.example.com/web:1"}}`)
+	s.awaitReady("web", 3)
+	s.mustKeep(before)
+}
+
+// Another size would hide that 0.3.0 gave the Deployment this template.
+func TestADeploymentOfAnEarlierReleaseKeepsItsSizeWhileAChangeIsRefused(t *testing.T) {
+	s := byEarlierRelease(t, false)
+	ready := s.awaitReady("web", 1)
+	before := s.MustPods()
+	s.Edit(ready, `{"spec":{"replicas":2,"image":"registry.example.com/web:2"}}`)
+	s.awaitReason(ready, v1alpha1.ReasonPodSecurityViolation)
+	if size := *s.deployment().Spec.Replicas; size != 1 {
+		t.Errorf("there are to be %d pods, want 1", size)
+	}
+	s.Edit(ready, `{"spec":{"image":"registry.example.com/web:1"}}`)
+	s.awaitReady("web", 2)
+	s.mustKeep(before)
+}
+
 func TestPodsBeyondTheLevelChangeOnlyToMeetIt(t *testing.T) {
 	for name, test := range map[string]struct{ refused, back string }{
-		"the image":               {`{"spec":{"image":"registry.example.com/web:2"}}`, `{"spec":{"image":"registry.example.com/web:1"}}`},
-		"a variable less":         {`{"spec":{"env":[{"name":"B","value":"2"}]}}`, `{"spec":{"env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]}}`},
-		"a variable less, larger": {`{"spec":{"replicas":2,"env":[{"name":"B","value":"2"}]}}`, `{"spec":{"replicas":1,"env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]}}`},
-		"more privilege":          {`{"spec":{"podSecurityContext":{"runAsUser":0}}}`, `{"spec":{"podSecurityContext":null}}`},
+		"the image":       {`{"spec":{"image":"registry.example.com/web:2"}}`, `{"spec":{"image":"registry.example.com/web:1"}}`},
+		"a variable less": {`{"spec":{"env":[{"name":"B","value":"2"}]}}`, `{"spec":{"env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]}}`},
+		"more privilege":  {`{"spec":{"podSecurityContext":{"runAsUser":0}}}`, `{"spec":{"podSecurityContext":null}}`},
 	} {
 		for release, annotated := range map[string]bool{"of 0.3.0": false, "of 0.4.0": true} {
 			t.Run(name+" "+release, func(t *testing.T) {

@@ -64,7 +64,7 @@ func (a *Applier) change(
 ) error {
 	reference := wish.Object
 	if err := checkRendering(plan, configuration, wanted, found); err != nil {
-		return err
+		return reconcileerror.Join(err, a.scaleOnly(ctx, owner, wanted, found, wish, result))
 	}
 	found, change, err := a.prepare(ctx, owner, recordedIn(plan, reference), wanted, found, &wish, result)
 	if err != nil || change == nil {

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -9,9 +10,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
 const replicasPath = "spec.replicas"
+
+// scaleOnly makes the part of a change that is about the number of pods, because the rest is refused. A Deployment without the rendering
+// annotation keeps its size: only the hash, which depends on the size, tells later that it was given a template before.
+func (a *Applier) scaleOnly(
+	ctx context.Context, owner client.Object, wanted *unstructured.Unstructured, found client.Object, change Change, result *Result,
+) error {
+	if found == nil || found.GetAnnotations()[workload.RenderingAnnotation] == "" || !slices.Contains(change.Fields, replicasPath) {
+		return nil
+	}
+	if err := a.confirm(ctx, owner); err != nil {
+		return err
+	}
+	_, err := a.scale(ctx, owned.Recorded{Object: change.Object}, wanted, found, result)
+	return explain(change.Object, err)
+}
 
 // scale changes the number of pods, and returns the object as it is then. Policies for workloads do not see the subresource.
 func (a *Applier) scale(
