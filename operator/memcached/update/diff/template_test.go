@@ -3,6 +3,7 @@ package diff_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -193,11 +194,11 @@ func TestReadFails(t *testing.T) {
 // get when they are replaced for another reason.
 func TestNoTemplateOfAReleaseNeedsAReplacement(t *testing.T) {
 	released, err := filepath.Glob("../../desired/testdata/released/pods-*/*.yaml")
-	if err != nil || len(released) < 4 {
+	if err != nil || len(released) < 9 {
 		t.Fatalf("found %v, %v", released, err)
 	}
 	for _, path := range released {
-		t.Run(filepath.Base(path), func(t *testing.T) {
+		t.Run(strings.TrimPrefix(path, "../../desired/testdata/released/"), func(t *testing.T) {
 			var states [2]diff.State
 			for i, file := range []string{path, filepath.Join("../../desired/pod/testdata", filepath.Base(path))} {
 				raw, err := os.ReadFile(file)
