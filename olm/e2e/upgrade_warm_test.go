@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -96,7 +97,7 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 			outcome := service.Outcome()
 			t.Logf("%s: %d requests, %d failed", service.Name(), outcome.Requests, len(outcome.Failed))
 			if len(outcome.Failed) > 0 || outcome.Requests == 0 {
-				t.Errorf("%s: the first failure is: %v", service.Name(), outcome.Failure)
+				t.Errorf("%s: the first failure is: %v; they were at %v", service.Name(), outcome.Failure, outcome.Failed)
 			}
 		}
 	})
@@ -110,11 +111,18 @@ func TestAnUpgradeBringsNewMemcachedWarm(t *testing.T) {
 	})
 }
 
-// serviceOf returns a client of the Service that has one address for all pods of a cache.
+// serviceOf returns a client of the Service that has one address for all pods of a cache, as soon as it answers: kube-proxy learns of
+// ready pods a moment after the operator.
 func serviceOf(ctx context.Context, t *testing.T, cache *filledCache) *clients.Memcached {
 	t.Helper()
 	service := &corev1.Service{}
 	must(t, suite.cluster.Client.Get(ctx, cache.key, service))
+	start := time.Now()
+	must(t, walk.Within(ctx, 30*time.Second, "Service "+cache.key.Name+" to answer", func(context.Context) error {
+		client := clients.Access{}.Spread(service.Spec.ClusterIP)
+		return errors.Join(client.Ping(), client.Close())
+	}))
+	t.Logf("Service %s answered %s after its cache was ready and filled", cache.key.Name, time.Since(start).Round(time.Millisecond))
 	return clients.NewService("Service "+cache.key.Name, service.Spec.ClusterIP, clients.Access{})
 }
 
