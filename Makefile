@@ -76,7 +76,7 @@ test: ## unit, golden and envtest tests with the race detector, which needs gcc 
 	sh -c 'result=0; CGO_ENABLED=1 go test $(RACE) -json $$(go list ./... | grep -v $(PURE)) || result=$$?; go test -json ./$(PURE) || result=$$?; go -C hack/cluster test -json ./... && exit $$result'
 	@go run ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
 fuzz: ## run each fuzz target for FUZZTIME; what they find is in testdata/fuzz of its package
-	@git grep -Eo '^func Fuzz\w+' -- '*_test.go' | sed 's,\(.*\)/[^/]*:func \(.*\),./\1 \2,' | while read -r folder target; do \
+	@memcached=$$($(CLUSTER) memcached); export MEMCACHED_ROOTS=$$memcached; git grep -Eo '^func Fuzz\w+' -- '*_test.go' | sed 's,\(.*\)/[^/]*:func \(.*\),./\1 \2,' | while read -r folder target; do \
 	echo "$$folder $$target"; go test "$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s -parallel $(FUZZERS); done
 e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Installed/side/scorecard for one walk)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)

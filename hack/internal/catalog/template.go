@@ -158,7 +158,7 @@ func (t *Template) insert(list *yaml.Node, after []*yaml.Node, fields ...string)
 	case list.Style&yaml.FlowStyle != 0:
 		return fmt.Errorf("line %d: write the list with a line for each item", list.Line)
 	default:
-		at, indent = lastLine(after[len(after)-1]), max(0, list.Content[0].Column-3)
+		at, indent = lastLine(after[len(after)-1]), list.Column-1
 	}
 	if !strings.HasSuffix(lines[at-1], "\n") {
 		lines[at-1] += "\n"
