@@ -31,7 +31,7 @@ func boundApplications(t *testing.T) {
 
 // webImage pushes the image of the web application, once.
 var webImage = sync.OnceValues(func() (string, error) {
-	return images.PushProgram(context.Background(), suite.root, "webapp", suite.registry+"/example/webapp:e2e")
+	return images.PushProgram(context.Background(), suite.root, "webapp", "webapp", suite.registry+"/example/webapp:e2e")
 })
 
 func sampleComesAndGoes(t *testing.T) {

@@ -47,7 +47,7 @@ func limitByPolicies(t *testing.T) {
 // attackers plays the attackers of SECURITY.md.
 func attackers(t *testing.T) {
 	namespace(t, attacked)
-	image, err := images.PushProgram(t.Context(), suite.root, "attacker", suite.registry+"/example/attacker:e2e")
+	image, err := images.PushProgram(t.Context(), suite.root, "attacker", "bin/memcached", suite.registry+"/example/attacker:e2e")
 	must(t, err)
 	t.Run("a tenant with the editor role alone", editorAlone)
 	t.Run("a pod in the network", func(t *testing.T) { podInTheNetwork(t, image) })
@@ -152,13 +152,14 @@ func holderOfEdit(t *testing.T) {
 	servers := p.servers(clients.Access{})
 	p.storeAll(servers, wrongItems, smallItem)
 	before := p.pods()
-	hostNetwork := []string{"get", "statefulset", "edited", "-n", attacked, "-o", "jsonpath={.spec.template.spec.hostNetwork} {.metadata.generation}"}
-	generation := strings.TrimSpace(kubectl(ctx, t, hostNetwork...))
-	kubectl(ctx, t, "patch", "statefulset", "edited", "-n", attacked, "--as="+holderUser, "-p", `{"spec":{"template":{"spec":{"hostNetwork":true}}}}`)
+	image := []string{"get", "statefulset", "edited", "-n", attacked, "-o", `jsonpath={.spec.template.spec.containers[?(@.name=="memcached")].image}`}
+	given := kubectl(ctx, t, image...)
+	kubectl(ctx, t, "patch", "statefulset", "edited", "-n", attacked, "--as="+holderUser, "-p",
+		`{"spec":{"template":{"spec":{"containers":[{"name":"memcached","image":"stealing"}]}}}}`)
 	must(t, walk.Within(ctx, 30*time.Second, "the template to be put back", func(ctx context.Context) error {
-		now, err := suite.cluster.Kubectl(ctx, hostNetwork...)
-		if now = strings.TrimSpace(now); err == nil && (strings.Contains(now, "true") || now == generation) {
-			err = fmt.Errorf("it is %q, and was %q", now, generation)
+		now, err := suite.cluster.Kubectl(ctx, image...)
+		if err == nil && now != given {
+			err = fmt.Errorf("the image is %s, and was %s", now, given)
 		}
 		return err
 	}))

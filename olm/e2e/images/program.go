@@ -21,10 +21,10 @@ const (
 	port = "8080/tcp"
 )
 
-// PushProgram builds the image of a program of olm/e2e from the checkout at root, pushes it under a reference by tag, and
-// returns the reference by digest.
-func PushProgram(ctx context.Context, root, program, reference string) (string, error) {
-	image, err := build(ctx, root, program)
+// PushProgram builds an image with a program of olm/e2e from the checkout at root, in the file at path, pushes it under a reference by
+// tag, and returns the reference by digest.
+func PushProgram(ctx context.Context, root, program, path, reference string) (string, error) {
+	image, err := build(ctx, root, program, path)
 	if err != nil {
 		return "", err
 	}
@@ -32,7 +32,7 @@ func PushProgram(ctx context.Context, root, program, reference string) (string, 
 }
 
 // build compiles a program from the checkout at root and returns its image. The same source gives the same digest.
-func build(ctx context.Context, root, program string) (v1.Image, error) {
+func build(ctx context.Context, root, program, path string) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "memcached-operator-"+program+"-")
 	if err != nil {
 		return nil, fmt.Errorf("create a directory for %s: %w", program, err)
@@ -46,12 +46,12 @@ func build(ctx context.Context, root, program string) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the compiled %s: %w", program, err)
 	}
-	return assemble(program, content)
+	return assemble(path, content)
 }
 
 // assemble returns an image of one executable.
-func assemble(program string, content []byte) (v1.Image, error) {
-	image, err := WithFile(empty.Image, program, 0o755, content)
+func assemble(path string, content []byte) (v1.Image, error) {
+	image, err := WithFile(empty.Image, path, 0o755, content)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func assemble(program string, content []byte) (v1.Image, error) {
 	}
 	file = file.DeepCopy()
 	file.OS, file.Architecture = "linux", "amd64" // What oci.Compile compiles for.
-	file.Config = v1.Config{User: user, Entrypoint: []string{"/" + program}, ExposedPorts: map[string]struct{}{port: {}}}
+	file.Config = v1.Config{User: user, Entrypoint: []string{"/" + path}, ExposedPorts: map[string]struct{}{port: {}}}
 	if image, err = mutate.ConfigFile(image, file); err != nil {
 		return nil, fmt.Errorf("set the configuration: %w", err)
 	}

@@ -49,7 +49,7 @@ func TestTheImageHoldsTheProgramAndNothingElse(t *testing.T) {
 func TestTheSameSourceGivesTheSameImage(t *testing.T) {
 	digest := func() string {
 		t.Helper()
-		image, err := build(t.Context(), "../../..", "webapp")
+		image, err := build(t.Context(), "../../..", "webapp", "webapp")
 		if err != nil {
 			t.Fatal(err)
 		}
