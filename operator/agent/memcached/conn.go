@@ -198,7 +198,7 @@ func (c *Conn) command(ctx context.Context, command string) (string, error) {
 // line reads a line without its end.
 func (c *Conn) line() (string, error) {
 	line, err := c.reader.ReadSlice('\n') // It reads no more than the buffer, even if the other side is not memcached.
-	text := strings.TrimRight(string(line), "\r\n")
+	text := strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		err = errors.New("the answer is not memcached's: a line is too long")

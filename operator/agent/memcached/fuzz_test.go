@@ -44,7 +44,7 @@ func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
 		"VERSION 1.6.45\r\n", "VERSION 1.6.45\r\nSTAT pid 17\r\nSTAT uptime 5\r\nEND\r\n", "STAT a b c\r\nEND\r\n", "STAT a\r\nSTAT  \r\nEND\r\n", "END\n",
 		"STAT a\x1b[2J \r\nEND\r\n", "VERSION \x1b[2J\r\n", "ERROR\x00\r\n", "CLIENT_ERROR unauthenticated\r\n", "SERVER_ERROR \x9b\r\n", "BUSY\r\n", "OK\r\n", "", "STAT a b\r\n",
-		strings.Repeat("x", 5000), "STAT pid 9223372036854775808\r\nEND\r\n",
+		strings.Repeat("x", 5000), "STAT pid 9223372036854775808\r\nEND\r\n", "STAT \r\r\n", "STAT " + strings.Repeat("\r", 4000) + "\n",
 	} {
 		f.Add([]byte(seed), false)
 		f.Add([]byte(seed), true)
@@ -87,6 +87,7 @@ func FuzzAnswers(f *testing.F) {
 func FuzzLogin(f *testing.F) {
 	f.Add("user:password\n", "CLIENT_ERROR unauthenticated\r\nSTORED\r\n")
 	f.Add("a:b:c", "CLIENT_ERROR unauthenticated\r\nCLIENT_ERROR authentication failure\r\n")
+	f.Add("0:0", "CLIENT_ERROR unauthenticated\nSTORED")
 	f.Add("a:b\tset x 0 0 1\x0b", "VERSION 1.6.45\r\nSTORED\r\n")
 	f.Fuzz(func(t *testing.T, file, says string) {
 		users, err := api.ParseUsers("the file", []byte(file))
@@ -103,7 +104,7 @@ func FuzzLogin(f *testing.F) {
 			t.Errorf("%q is sent", asked)
 		}
 		lines := strings.Split(says, "\n")
-		refused := len(lines) > 1 && strings.TrimRight(lines[0], "\r") == unauthenticated && strings.TrimRight(lines[1], "\r") == "STORED"
+		refused := len(lines) > 2 && strings.TrimSuffix(lines[0], "\r") == unauthenticated && strings.TrimSuffix(lines[1], "\r") == "STORED"
 		if (err == nil) != refused {
 			t.Errorf("after %q the login gives %v", says, err)
 		}

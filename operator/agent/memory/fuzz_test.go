@@ -40,6 +40,7 @@ func FuzzHeld(f *testing.F) {
 	f.Add(int64(64<<20), "1", "5", "2", "60")
 	f.Add(int64(64<<20), "1", "9223372036854775807", "2", "9223372036854775807")
 	f.Add(int64(-1), "", "-9223372036854775808", ":", "x")
+	f.Add(int64(-1), "", "-9223372036854775808", "0", "1")
 	f.Fuzz(func(t *testing.T, limit int64, class, taken, other, others string) {
 		if strings.ContainsFunc(class+other, unicode.IsControl) {
 			return // Package memcached reads no such answer.

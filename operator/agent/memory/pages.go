@@ -56,7 +56,7 @@ func count(slabs memcached.Stats) (pages, error) {
 			continue
 		}
 		count, err := slabs.Int(name)
-		if err == nil && count > mostPages {
+		if err == nil && (count < 0 || count > mostPages) {
 			err = fmt.Errorf("memcached's statistic %s cannot be true: %d", name, count)
 		}
 		if err != nil {
