@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/applyconfigurations"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -77,7 +78,8 @@ type Applier struct {
 	deduced   managedfields.TypeConverter // For other kinds: lists are atomic.
 	rewritten sync.Map                    // The rewrites of objects that others change whenever they are written.
 	recheck   time.Duration
-	applied   *expiring.Expiring // The hash of the configuration that an unwatched object was seen to match.
+	applied   *expiring.Expiring // The configurations that unwatched objects were seen to match, as appliedAt.
+	clock     clock.PassiveClock
 }
 
 // Writer writes objects and subresources.
@@ -92,7 +94,7 @@ func New(cached, live client.Reader, writer Writer, scheme *runtime.Scheme, rech
 	return &Applier{
 		cached: cached, live: live, writer: writer, scheme: scheme,
 		converter: applyconfigurations.NewTypeConverter(scheme), deduced: managedfields.NewDeducedTypeConverter(),
-		recheck: recheck, applied: expiring.NewExpiring(),
+		recheck: recheck, applied: expiring.NewExpiring(), clock: clock.RealClock{},
 	}
 }
 

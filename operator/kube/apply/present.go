@@ -26,10 +26,10 @@ func (a *Applier) present(
 		return err
 	}
 	if Unwatched(reference) {
-		result.Recheck = a.recheck
-		if a.knowsApplied(reference, wanted) {
+		if result.Recheck = a.knownFor(reference, wanted); result.Recheck > 0 {
 			return nil
 		}
+		result.Recheck = a.recheck
 	}
 	found, change, err := a.compared(ctx, owner, reference, recorded, wanted)
 	if err == nil && change != nil {

@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -13,15 +15,25 @@ func Unwatched(reference owned.Reference) bool {
 	return reference.GroupVersionKind == corev1.SchemeGroupVersion.WithKind("Secret")
 }
 
-// knowsApplied reports whether an object was seen to match a configuration, or was written with it, not longer ago than recheck. The hash
-// of the configuration covers its owner.
-func (a *Applier) knowsApplied(reference owned.Reference, wanted *unstructured.Unstructured) bool {
-	hash, found := a.applied.Get(reference)
-	return found && hash == wanted.GetAnnotations()[HashAnnotation]
+// appliedAt is when an object was seen to match a configuration with a hash, or was written with it. The hash covers the owner.
+type appliedAt struct {
+	hash string
+	at   time.Time
+}
+
+// knownFor returns for how long an object that matched a configuration does not have to be read again; 0 if it has to be now. Whoever
+// waits for that long must not begin to wait anew when something else happens meanwhile.
+func (a *Applier) knownFor(reference owned.Reference, wanted *unstructured.Unstructured) time.Duration {
+	known, found := a.applied.Get(reference)
+	applied, _ := known.(appliedAt)
+	if !found || applied.hash != wanted.GetAnnotations()[HashAnnotation] {
+		return 0
+	}
+	return max(0, a.recheck-a.clock.Since(applied.at))
 }
 
 func (a *Applier) noteApplied(reference owned.Reference, wanted *unstructured.Unstructured) {
 	if Unwatched(reference) {
-		a.applied.Set(reference, wanted.GetAnnotations()[HashAnnotation], a.recheck)
+		a.applied.Set(reference, appliedAt{wanted.GetAnnotations()[HashAnnotation], a.clock.Now()}, a.recheck)
 	}
 }

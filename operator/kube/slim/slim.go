@@ -3,6 +3,7 @@
 package slim
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -16,8 +17,9 @@ import (
 // maxSpec is the largest spec, in bytes of JSON. The samples have less than 1,000.
 const maxSpec = 128 << 10
 
-// tooLarge is the annotation of a resource in memory whose spec was left out. Its value is the size of the spec in bytes.
-const tooLarge = "cache.example.com/spec-too-large"
+// tooLarge is the annotation of a resource in memory whose spec was left out. Its value is the size of the spec in bytes. The API server
+// refuses such a key, so nobody else can set it.
+const tooLarge = "the spec is too large"
 
 // Memcached is the transform of the cache for Memcacheds: it leaves out annotations, managedFields, and a spec that is too large.
 func Memcached(object any) (any, error) {
@@ -41,11 +43,13 @@ func trim[Spec any](object client.Object, spec *Spec) error {
 	size, trimmed := object.GetAnnotations()[tooLarge]
 	object.SetAnnotations(nil)
 	if !trimmed {
-		raw, err := json.Marshal(spec)
-		if err != nil || len(raw) <= maxSpec {
+		var raw bytes.Buffer
+		encoder := json.NewEncoder(&raw)
+		encoder.SetEscapeHTML(false) // It makes markup six times as long.
+		if err := encoder.Encode(spec); err != nil || raw.Len() <= maxSpec {
 			return err
 		}
-		size = fmt.Sprint(len(raw))
+		size = fmt.Sprint(raw.Len())
 	}
 	*spec = *new(Spec)
 	object.SetAnnotations(map[string]string{tooLarge: size})

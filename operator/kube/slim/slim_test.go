@@ -39,6 +39,22 @@ func TestWhatNobodyReadsIsLeftOut(t *testing.T) {
 	}
 }
 
+// Users cannot write what tells that a spec was left out, nor does markup count as more than it is.
+func TestASpecIsHeldWhateverUsersWrite(t *testing.T) {
+	application := &appv1alpha1.Application{Spec: appv1alpha1.ApplicationSpec{
+		Image: "example.com/app:1", Env: []appv1alpha1.EnvVar{{Name: "MARKUP", Value: strings.Repeat("<", 100<<10)}},
+	}}
+	application.Annotations = map[string]string{"cache.example.com/spec-too-large": "7\n" + strings.Repeat("x", 1000)}
+	want := application.Spec.DeepCopy()
+	got := transformed(t, slim.Application, application).(*appv1alpha1.Application)
+	if difference := cmp.Diff(*want, got.Spec); difference != "" || len(got.Annotations) > 0 {
+		t.Errorf("the annotations are %v, the spec in memory (-want +got):\n%s", got.Annotations, difference)
+	}
+	if err := slim.Check(got); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestASpecThatIsTooLargeIsNotHeld(t *testing.T) {
 	application := &appv1alpha1.Application{Spec: appv1alpha1.ApplicationSpec{
 		Image: "example.com/app:1", Env: []appv1alpha1.EnvVar{{Name: "LARGE", Value: strings.Repeat("x", 200<<10)}},

@@ -13,8 +13,8 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired"
-	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
 
@@ -42,6 +42,14 @@ func TestPodsKeepTheMemoryForItemsThatAnEarlierReleaseComputed(t *testing.T) {
 		"the same spec":                   {same, same, 72},
 		"the same spec, with cacheMemory": {asking, same, 72},
 		"a change of something else":      {same, func(s *v1alpha1.MemcachedSpec) { s.PodLabels = map[string]string{"team": "shop"} }, 72},
+		"defaults, written out": {same, func(s *v1alpha1.MemcachedSpec) {
+			s.Threads, s.MaxItemSize = ptr.To[int32](4), ptr.To(resource.MustParse("1Mi"))
+		}, 72},
+		"what the pods have, asked for": {same, asking, 72},
+		"no longer asked for":           {asking, func(s *v1alpha1.MemcachedSpec) { s.CacheMemory = nil }, 72},
+		"a little less, asked for": {same, func(s *v1alpha1.MemcachedSpec) {
+			s.CacheMemory = ptr.To(resource.MustParse("71Mi"))
+		}, 71},
 		"a little more memory":            {same, limitedTo("129Mi"), 72},
 		"a little more, with cacheMemory": {asking, limitedTo("129Mi"), 72},
 		"much more memory":                {same, limitedTo("160Mi"), 101},
@@ -57,12 +65,38 @@ func TestPodsKeepTheMemoryForItemsThatAnEarlierReleaseComputed(t *testing.T) {
 				test.before(&in.Memcached.Spec)
 				test.change(&in.Memcached.Spec)
 				got := plan(t, withRecords(in, released))
-				if memory := pod.CacheMemory(got.Records[0].Template); memory != test.want || got.Pending != nil {
+				if memory := cacheMemory(t, got); memory != test.want || got.Pending != nil {
 					t.Errorf("the pods get %d MiB, want %d; pending is %+v", memory, test.want, got.Pending)
 				}
 			})
 		}
 	}
+}
+
+// A record that is lost hides that the user has lowered the memory limit.
+func TestALostRecordKeepsNoMemoryBeyondTheLimit(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(limitedTo("1Gi")).Spec(automatic).Obj())
+	before := plan(t, in)
+	limitedTo("256Mi")(&in.Memcached.Spec)
+	in = withRecords(in, before)
+	in.Deployment.Spec = in.Memcached.Spec
+	if memory := cacheMemory(t, plan(t, in)); memory > 200 {
+		t.Errorf("pods of 256Mi get %d MiB for items", memory)
+	}
+}
+
+func automatic(spec *v1alpha1.MemcachedSpec) {
+	spec.Updates = &v1alpha1.MemcachedUpdates{Policy: v1alpha1.UpdateAutomatic}
+}
+
+// cacheMemory returns the memory for items that a plan gives the pods, in MiB.
+func cacheMemory(t *testing.T, plan desired.Plan) int64 {
+	t.Helper()
+	arguments, err := args.Parse(plan.Records[0].Template.Spec.Containers[0].Args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return arguments.CacheMemory
 }
 
 // ofRelease turns the record of a new cache into that of an earlier release for a spec.

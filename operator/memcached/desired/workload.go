@@ -163,7 +163,7 @@ func render(in inputs.Inputs, given *inputs.Workload, spec v1alpha1.MemcachedSpe
 		Host: Host(in.Memcached.Namespace, in.Memcached.Name),
 	}
 	if given != nil {
-		request.Given = &pod.Given{Spec: given.Spec, Template: given.Template}
+		request.Given = given.Template
 	}
 	template, err := pod.Template(request)
 	if err != nil {

@@ -77,11 +77,14 @@ func (a *Agents) ask(ctx context.Context, of []corev1.Pod) map[string]*agentapi.
 	var lock sync.Mutex
 	var asking errgroup.Group
 	asking.SetLimit(atOnce)
+	each := agentTimeout * atOnce / time.Duration(max(atOnce, len(of))) // So that all are asked, even if most say nothing.
 	for i := range of {
 		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, agentapi.AgentContainer) == nil {
 			continue
 		}
 		asking.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, each)
+			defer cancel()
 			answer, err := a.Fetch(ctx, net.JoinHostPort(of[i].Status.PodIP, strconv.Itoa(agentapi.MetricsPort)))
 			if err == nil {
 				lock.Lock()

@@ -88,6 +88,17 @@ func TestAllAnswersOfACacheTakeTwoSecondsAtMost(t *testing.T) {
 	})
 }
 
+// A zone is lost: the agents of the other pods are asked all the same.
+func TestSilentAgentsDoNotKeepOthersOfTheirCacheFromBeingAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agents := &inputs.Agents{Fetch: fetch}
+		states := agents.States(t.Context(), append(podsOf("silent", 70), podsOf("good", 8)...))
+		if len(states) != 8 {
+			t.Errorf("%d agents have told their state, want 8", len(states))
+		}
+	})
+}
+
 func TestFewAgentsOfACacheAreAskedAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked, most atomic.Int32

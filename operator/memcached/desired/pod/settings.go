@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -31,8 +32,8 @@ type Request struct {
 	// Images are the images that pods can run.
 	Images inputs.Images
 
-	// Given is what the pods have; nil for new ones.
-	Given *Given
+	// Given is the template that the pods have; nil for new ones.
+	Given *corev1ac.PodTemplateSpecApplyConfiguration
 }
 
 // settings are a request with everything that the spec leaves open filled in.

@@ -1,7 +1,6 @@
 package pod
 
 import (
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -9,25 +8,25 @@ import (
 	"github.com/example/memcached-operator/operator/memcached/desired/sizing"
 )
 
-// Given is the template that pods have, and the spec that it was made for.
-type Given struct {
-	Spec     v1alpha1.MemcachedSpec
-	Template *corev1ac.PodTemplateSpecApplyConfiguration
-}
-
-// sizingRequest returns what the size of a cache is computed from. Pods keep the memory for items that they have unless the user lowers the
-// memory limit or changes what else it is computed from: a version of the operator that reserves more for the rest evicts none of their items.
+// sizingRequest returns what the size of a cache is computed from. Pods keep the memory for items that they have as long as they have no
+// higher memory limit than is wanted, and all else that the size is computed from stays: a version of the operator that reserves more for
+// the rest evicts none of their items.
 func sizingRequest(r Request) sizing.Request {
 	request := sizingRequestOf(r.Spec)
-	if r.Given == nil {
+	if r.Given == nil || r.Given.Spec == nil {
 		return request
 	}
-	given := sizingRequestOf(r.Given.Spec)
-	if given.MemoryLimit > request.MemoryLimit {
-		return request
-	}
-	if given.MemoryLimit = request.MemoryLimit; given == request {
-		request.Given = CacheMemory(r.Given.Template)
+	for _, container := range r.Given.Spec.Containers {
+		if ptr.Deref(container.Name, "") != MemcachedContainer || container.Resources == nil {
+			continue
+		}
+		limits := ptr.Deref(container.Resources.Limits, nil)
+		given, err := args.Parse(container.Args)
+		if limit := limits.Memory().Value(); err == nil && limit > 0 && limit <= request.MemoryLimit && request.SameBut(sizing.Request{
+			MaxConnections: given.MaxConnections, MaxItemSize: given.MaxItemSize, Threads: given.Threads, WarmRestart: given.MemoryFile != "", TLS: given.TLS,
+		}) {
+			request.Given = given.CacheMemory
+		}
 	}
 	return request
 }
@@ -43,20 +42,4 @@ func sizingRequestOf(spec v1alpha1.MemcachedSpec) sizing.Request {
 		WarmRestart:    spec.WarmRestart,
 		TLS:            spec.TLS != nil,
 	}
-}
-
-// CacheMemory returns the memory for items of pods with a template, in MiB; 0 if the template does not say it.
-func CacheMemory(template *corev1ac.PodTemplateSpecApplyConfiguration) int64 {
-	if template.Spec == nil {
-		return 0
-	}
-	for _, container := range template.Spec.Containers {
-		if ptr.Deref(container.Name, "") != MemcachedContainer {
-			continue
-		}
-		if arguments, err := args.Parse(container.Args); err == nil {
-			return arguments.CacheMemory
-		}
-	}
-	return 0
 }

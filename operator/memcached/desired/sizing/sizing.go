@@ -88,6 +88,13 @@ func Compute(r Request) (Result, error) {
 	return arguments, nil
 }
 
+// SameBut reports whether two requests ask for the same, but for the memory: what is left out is the default.
+func (r Request) SameBut(other Request) bool {
+	r, other = withDefaults(r), withDefaults(other)
+	r.MemoryLimit, r.CacheMemory, r.Given = other.MemoryLimit, other.CacheMemory, other.Given
+	return r == other
+}
+
 func withDefaults(r Request) Request {
 	r.MaxConnections = cmp.Or(r.MaxConnections, args.DefaultMaxConnections)
 	r.MaxItemSize = cmp.Or(r.MaxItemSize, args.DefaultMaxItemSize)
