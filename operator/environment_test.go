@@ -35,7 +35,7 @@ import (
 func TestAnImageThatIsNotNamedByDigestIsWarnedAbout(t *testing.T) {
 	for image, warned := range map[string]bool{digest: false, "memcached:1.6": true} {
 		var log bytes.Buffer
-		images, err := environment{"RELATED_IMAGE_MEMCACHED_1_6_18": image}.images(setUpLogging(&log))
+		images, err := environment{"RELATED_IMAGE_MEMCACHED_1_6_18": image}.images(newLogger(&log))
 		if got := images.Memcached["1.6.18"]; got != image || err != nil {
 			t.Errorf("%s became %q, %v", image, got, err)
 		}
@@ -122,7 +122,7 @@ func TestOnlyOLMIsToldWhetherTheOperatorCanBeUpgraded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			variables := environment{"OPERATOR_CONDITION_NAME": test.condition}
-			if got := variables.operatorCondition(test.namespaceFile, setUpLogging(&log)); got != test.want {
+			if got := variables.operatorCondition(test.namespaceFile, newLogger(&log)); got != test.want {
 				t.Errorf("it is %v, want %v", got, test.want)
 			}
 			if lines := strings.Count(log.String(), "\n"); !strings.Contains(log.String(), test.logs) || lines > 1 || lines > 0 && test.logs == "" {
@@ -138,9 +138,6 @@ func TestUnderOLMTheManagerIsReadyWhenOLMHasBeenTold(t *testing.T) {
 		CRDs: []*apiextensionsv1.CustomResourceDefinition{crds.OperatorCondition()},
 	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := operatorsv2.AddToScheme(cluster.Scheme); err != nil {
 		t.Fatal(err)
 	}
 	condition := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace(t), Name: "op.v1"}}

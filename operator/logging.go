@@ -11,12 +11,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// setUpLogging makes everything log one JSON object a line, client-go's own logger included.
-func setUpLogging(to io.Writer) logr.Logger {
-	logger := logr.FromSlogHandler(silent{slog.NewJSONHandler(to, nil)})
+// newLogger returns a logger that writes one JSON object a line.
+func newLogger(to io.Writer) logr.Logger {
+	return logr.FromSlogHandler(silent{slog.NewJSONHandler(to, nil)})
+}
+
+// useLogger makes controller-runtime and client-go log with a logger. No controller may run yet: the variables that hold their loggers have
+// no lock.
+func useLogger(logger logr.Logger) {
 	log.SetLogger(logger)
 	klog.SetLogger(logger)
-	return logger
 }
 
 // silent drops errors that only say that the operator is stopping: every request under way is cancelled then, and each would

@@ -11,7 +11,7 @@ import (
 
 func TestWhatTheEndInterruptsIsNotLogged(t *testing.T) {
 	var log bytes.Buffer
-	logger := setUpLogging(&log).WithName("controller").WithValues("kind", "Memcached")
+	logger := newLogger(&log).WithName("controller").WithValues("kind", "Memcached")
 	logger.Error(fmt.Errorf("patch the Service: %w", context.Canceled), "Reconciler error")
 	if log.Len() > 0 {
 		t.Errorf("the log is %s", &log)

@@ -54,7 +54,7 @@ func run(ctx context.Context, arguments, environ []string, stdout, stderr io.Wri
 		_, err := fmt.Fprintln(stdout, version)
 		return err
 	}
-	options.Logger, options.Metrics = setUpLogging(stderr), metrics.Registry
+	options.Logger, options.Metrics = newLogger(stderr), metrics.Registry
 	variables := readEnvironment(environ)
 	if options.Images, err = variables.images(options.Logger); err != nil {
 		return err
@@ -77,6 +77,7 @@ func run(ctx context.Context, arguments, environ []string, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
+	useLogger(options.Logger)
 	options.Logger.Info("Starting", "version", version, "memcachedImages", options.Images.Memcached,
 		"memcachedVersion", options.Images.Default, "agentImage", options.Images.Agent)
 	if err := mgr.Start(ctx); err != nil {

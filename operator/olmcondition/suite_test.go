@@ -29,13 +29,7 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 )
 
-func TestMain(m *testing.M) {
-	if err := operatorsv2.AddToScheme(cluster.Scheme); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(cluster.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
 // installed makes the API server know OLM's kind.
 var installed = sync.OnceValue(func() error {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"golang.org/x/mod/semver"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -27,7 +28,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
-// Scheme knows all types that tests handle.
+// Scheme knows all types that tests handle. Nothing may be added to it while controllers use it.
 var Scheme = runtime.NewScheme()
 
 // Config is how tests reach the API server, as administrator.
@@ -93,7 +94,7 @@ func withAPIServer(run func() (int, error)) (code int, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
 	Kubeconfig = filepath.Join(directory, "kubeconfig")
 	err = errors.Join(os.WriteFile(Kubeconfig, environment.KubeConfig, 0o600),
-		clientgoscheme.AddToScheme(Scheme), appv1alpha1.AddToScheme(Scheme), v1alpha1.AddToScheme(Scheme))
+		clientgoscheme.AddToScheme(Scheme), appv1alpha1.AddToScheme(Scheme), v1alpha1.AddToScheme(Scheme), operatorsv2.AddToScheme(Scheme))
 	if err != nil {
 		return 1, err
 	}
