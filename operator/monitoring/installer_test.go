@@ -2,21 +2,17 @@ package monitoring
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -184,61 +180,5 @@ func TestRemovedKindsAreNoFailure(t *testing.T) {
 func TestNothingRunsOutsideAPod(t *testing.T) {
 	if err := (&Installer{}).SetUp(nil); err != nil { // Using the nil manager would panic.
 		t.Error(err)
-	}
-}
-
-// The operator compares wanted and existing objects, and must not mistake defaults for changes.
-func TestTheAPIServerAddsNoDefaultsToAServiceMonitor(t *testing.T) {
-	kinds(t, true)
-	namespace := cluster.Namespace(t)
-	memcached := testkit.MakeMemcached("sessions").Namespace(namespace).Size(1).Obj()
-	if err := cluster.Client.Create(t.Context(), memcached); err != nil {
-		t.Fatal(err)
-	}
-	id := owned.Identity{Name: "memcached", Instance: "sessions", Component: "cache"}
-	configuration, err := json.Marshal(manifest.ServiceMonitor(manifest.Cache{
-		Name: "sessions", Namespace: namespace, Labels: id.Labels(), Selector: id.Selector(),
-		Owner: owned.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind)),
-	}))
-	wanted := &unstructured.Unstructured{}
-	if err == nil {
-		err = wanted.UnmarshalJSON(configuration)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := wanted.DeepCopy()
-	testkit.Await(t, "the ServiceMonitor is applied", func(ctx context.Context) error {
-		err := cluster.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(found), client.FieldOwner(owned.Manager))
-		if apierrors.IsNotFound(err) {
-			return err // The CRD is not served yet.
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return nil
-	})
-	if !reflect.DeepEqual(found.Object["spec"], wanted.Object["spec"]) {
-		t.Errorf("the spec became %v, want %v", found.Object["spec"], wanted.Object["spec"])
-	}
-	// Package apply compares in this way, with deduced types because the kind has no Go type.
-	converter := managedfields.NewDeducedTypeConverter()
-	left, err := converter.ObjectToTyped(found)
-	if err != nil {
-		t.Fatal(err)
-	}
-	right, err := converter.ObjectToTyped(wanted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	comparison, err := left.Compare(right)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if differing := comparison.Added.Union(comparison.Modified); !differing.Empty() {
-		t.Errorf("these fields seem to have changed: %s", differing)
-	}
-	if owner := metav1.GetControllerOf(found); owner == nil || owner.UID != memcached.UID {
-		t.Errorf("the owner is %v", owner)
 	}
 }

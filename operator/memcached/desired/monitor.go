@@ -11,6 +11,6 @@ func serviceMonitor(in inputs.Inputs) owned.Configuration {
 	memcached, id := in.Memcached, Identity(in.Memcached)
 	return manifest.ServiceMonitor(manifest.Cache{
 		Name: memcached.Name, Namespace: memcached.Namespace, Labels: id.Labels(),
-		UserLabels: memcached.Spec.Monitoring.Labels, Selector: id.Selector(), Owner: owner(memcached),
+		UserLabels: memcached.Spec.Monitoring.Labels, Selector: id.Selector(), Owner: owner(memcached), Limits: in.Features.ScrapeLimits,
 	})
 }

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -8,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
@@ -30,9 +33,10 @@ type FeatureReader struct {
 	// Clock tells when to ask again.
 	Clock clock.PassiveClock
 
-	lock  sync.Mutex
-	asked time.Time
-	known Features
+	lock   sync.Mutex
+	asked  time.Time
+	known  Features
+	limits string // The URL of the schemas that ScrapeLimits was read from, with their hash.
 }
 
 // Get returns what the cluster can do.
@@ -63,6 +67,12 @@ func (f *FeatureReader) Get() (Features, error) {
 			return Features{}, err
 		}
 	}
+	if known.ServiceMonitors {
+		var err error
+		if known.ScrapeLimits, err = f.scrapeLimits(); err != nil {
+			return Features{}, err
+		}
+	}
 	f.known, f.asked = known, now
 	return known, nil
 }
@@ -78,6 +88,51 @@ func (f *FeatureReader) atLeast(wanted *version.Version) (bool, error) {
 		return false, fmt.Errorf("the version of the cluster: %w", err)
 	}
 	return has.AtLeast(wanted), nil
+}
+
+// scrapeLimits tells whether the schema of ServiceMonitors has the newest of the limits that a ServiceMonitor sets.
+func (f *FeatureReader) scrapeLimits() (bool, error) {
+	paths, err := f.Discovery.OpenAPIV3().Paths()
+	group, published := paths["apis/"+manifest.ServiceMonitorKind.GroupVersion().String()]
+	if err != nil || !published {
+		return false, schemaError(err)
+	}
+	if f.limits != "" && f.limits == group.ServerRelativeURL() {
+		return f.known.ScrapeLimits, nil
+	}
+	raw, err := group.Schema(runtime.ContentTypeJSON)
+	if err != nil {
+		return false, schemaError(err)
+	}
+	var schemas struct { // No more than is asked for: all schemas of the group have megabytes.
+		Components struct {
+			Schemas map[string]struct {
+				Kinds      []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+				Properties struct {
+					Spec struct{ Properties map[string]struct{} }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &schemas); err != nil {
+		return false, schemaError(err)
+	}
+	declared := false
+	for _, kind := range schemas.Components.Schemas {
+		if slices.Contains(kind.Kinds, manifest.ServiceMonitorKind) {
+			_, declared = kind.Properties.Spec.Properties[manifest.NewestLimit]
+		}
+	}
+	f.limits = group.ServerRelativeURL()
+	return declared, nil
+}
+
+// schemaError explains an error. It is nil if the API server does not tell schemas: then nothing is known to be declared.
+func schemaError(err error) error {
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil
+	}
+	return fmt.Errorf("ask which fields ServiceMonitors have: %w", err)
 }
 
 func has(resources *metav1.APIResourceList, name string) bool {

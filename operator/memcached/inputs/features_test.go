@@ -2,13 +2,18 @@ package inputs_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	discoveryfake "k8s.io/client-go/discovery/fake"
+	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/openapi/openapitest"
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -43,11 +48,73 @@ func TestWhatTheClusterCanDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: test.has}, FakedServerVersion: &version.Info{GitVersion: test.version}}
-			features := &inputs.FeatureReader{Discovery: cluster, Clock: clocktesting.NewFakePassiveClock(time.Now())}
+			features := &inputs.FeatureReader{Discovery: withSchemas{cluster, openapitest.NewFakeClient()}, Clock: clocktesting.NewFakePassiveClock(time.Now())}
 			if got, err := features.Get(); got != test.want || err != nil {
 				t.Errorf("got %+v and %v, want %+v", got, err, test.want)
 			}
 		})
+	}
+}
+
+// withSchemas is a cluster that tells the schemas of its kinds.
+type withSchemas struct {
+	*discoveryfake.FakeDiscovery
+	openapi.Client
+}
+
+func (w withSchemas) OpenAPIV3() openapi.Client { return w.Client }
+
+// schemas are the schemas of a group and version, with their hash in the URL.
+type schemas struct {
+	openapitest.FakeGroupVersion
+	url string
+}
+
+func (s schemas) ServerRelativeURL() string { return s.url }
+
+const monitorSchemas = `{"components": {"schemas": {
+	"com.coreos.monitoring.v1.PodMonitor": {
+		"properties": {"spec": {"properties": {"bodySizeLimit": {}}}},
+		"x-kubernetes-group-version-kind": [{"group": "monitoring.coreos.com", "version": "v1", "kind": "PodMonitor"}]},
+	"com.coreos.monitoring.v1.ServiceMonitor": {
+		"properties": {"spec": {"properties": {"endpoints": {}, %s: {"type": "string"}}}},
+		"x-kubernetes-group-version-kind": [{"group": "monitoring.coreos.com", "version": "v1", "kind": "ServiceMonitor"}]}}}}`
+
+// An old Prometheus Operator has no limit of the size of a scrape, and the API server refuses to apply one.
+func TestLimitsOfScrapesNeedAFieldOfServiceMonitors(t *testing.T) {
+	const monitoring = "apis/monitoring.coreos.com/v1"
+	told := func(url, field string) map[string]openapi.GroupVersion {
+		return map[string]openapi.GroupVersion{monitoring: schemas{openapitest.FakeGroupVersion{GVSpec: fmt.Appendf(nil, monitorSchemas, field)}, url}}
+	}
+	client := openapitest.NewFakeClient()
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	features := &inputs.FeatureReader{Clock: clock, Discovery: withSchemas{
+		&discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{
+			resources("v1", "pods"), resources("monitoring.coreos.com/v1", "servicemonitors"),
+		}}}, client,
+	}}
+	untold := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no rule"))
+	for _, step := range []struct {
+		name  string
+		paths map[string]openapi.GroupVersion
+		err   error
+		want  bool
+		fails bool
+	}{
+		{name: "no schemas yet"},
+		{name: "an old kind", paths: told("?hash=1", `"sampleLimit"`)},
+		{name: "the newest kind", paths: told("?hash=2", `"bodySizeLimit"`), want: true},
+		{name: "the same schemas are not read again", paths: told("?hash=2", "no JSON"), want: true},
+		{name: "no answer", err: errors.New("connection refused"), fails: true},
+		{name: "no JSON", paths: told("?hash=3", "no JSON"), fails: true},
+		{name: "an old kind again", paths: told("?hash=1", `"sampleLimit"`)},
+		{name: "who may not read schemas", err: untold},
+	} {
+		clock.SetTime(clock.Now().Add(6 * time.Minute))
+		client.PathsMap, client.ForcedErr = step.paths, step.err
+		if got, err := features.Get(); got.ScrapeLimits != step.want || (err != nil) != step.fails {
+			t.Errorf("%s: %+v, %v", step.name, got, err)
+		}
 	}
 }
 

@@ -58,6 +58,9 @@ type Features struct {
 
 	// ServiceMonitors is true where the Prometheus operator's kind ServiceMonitor exists.
 	ServiceMonitors bool
+
+	// ScrapeLimits is true where a ServiceMonitor can limit the size of a scrape (the CRDs of Prometheus Operator 0.73 and later).
+	ScrapeLimits bool
 }
 
 // Workload is what the operator last gave a Deployment or StatefulSet.

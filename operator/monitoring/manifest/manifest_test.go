@@ -26,6 +26,7 @@ func cacheObject() *Monitor {
 		Name: "sessions", Namespace: "shop", Labels: id.Labels(), Selector: id.Selector(),
 		UserLabels: map[string]string{"release": "prometheus", owned.LabelManagedBy: "somebody-else"},
 		Owner:      owned.OwnerReference(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind)),
+		Limits:     true,
 	})
 }
 

@@ -24,7 +24,7 @@ const MetricsPortName = "metrics"
 
 // What Prometheus takes of one pod at a scrape. A memcached that was taken over can answer in the place of its agent, and is not to
 // fill Prometheus. An agent whose memcached uses all of its 63 slab classes shows 2,596 samples in 155 kB. Labels include those that
-// a Prometheus adds. A ServiceMonitor of an old Prometheus Operator may lack all but SampleLimit.
+// a Prometheus adds.
 const (
 	SampleLimit = 6000
 	BodyLimit   = 2 << 20 // In bytes.
@@ -33,6 +33,10 @@ const (
 	labelNameLimit  = 256
 	labelValueLimit = 1024
 )
+
+// NewestLimit is the field of the limits that came last to ServiceMonitors, in Prometheus Operator 0.73 (pull request 6303). The API
+// server refuses to apply a field that the CRD does not declare.
+const NewestLimit = "bodySizeLimit"
 
 // Cache is the input of ServiceMonitor.
 type Cache struct {
@@ -51,6 +55,9 @@ type Cache struct {
 
 	// Owner is the Memcached.
 	Owner *metav1ac.OwnerReferenceApplyConfiguration
+
+	// Limits is true if the CRD declares NewestLimit, and all limits before it.
+	Limits bool
 }
 
 // ServiceMonitor returns the ServiceMonitor of a cache, for clusters that have ServiceMonitorKind.
@@ -58,26 +65,29 @@ func ServiceMonitor(cache Cache) *Monitor {
 	labels := map[string]string{}
 	maps.Copy(labels, cache.UserLabels)
 	maps.Copy(labels, cache.Labels)
+	spec := map[string]any{
+		"selector":    map[string]any{"matchLabels": cache.Selector},
+		"sampleLimit": SampleLimit,
+		"endpoints": []any{map[string]any{
+			"port": MetricsPortName,
+			"relabelings": []any{map[string]any{
+				// The default of the API server. Without it, the default would look like a change by another client.
+				"action":      "replace",
+				"targetLabel": CacheLabel,
+				"replacement": cache.Name,
+			}},
+		}},
+	}
+	if cache.Limits {
+		spec[NewestLimit] = fmt.Sprintf("%dMiB", BodyLimit>>20)
+		spec["labelLimit"], spec["labelNameLengthLimit"], spec["labelValueLengthLimit"] = labelLimit, labelNameLimit, labelValueLimit
+	}
 	return &Monitor{name: cache.Name, namespace: cache.Namespace, content: map[string]any{
 		"apiVersion": monitoringVersion, "kind": ServiceMonitorKind.Kind,
 		"metadata": map[string]any{
 			"namespace": cache.Namespace, "name": cache.Name, "labels": labels, "ownerReferences": []any{cache.Owner},
 		},
-		"spec": map[string]any{
-			"selector":      map[string]any{"matchLabels": cache.Selector},
-			"sampleLimit":   SampleLimit,
-			"bodySizeLimit": fmt.Sprintf("%dMiB", BodyLimit>>20),
-			"labelLimit":    labelLimit, "labelNameLengthLimit": labelNameLimit, "labelValueLengthLimit": labelValueLimit,
-			"endpoints": []any{map[string]any{
-				"port": MetricsPortName,
-				"relabelings": []any{map[string]any{
-					// The default of the API server. Without it, the default would look like a change by another client.
-					"action":      "replace",
-					"targetLabel": CacheLabel,
-					"replacement": cache.Name,
-				}},
-			}},
-		},
+		"spec": spec,
 	}}
 }
 
