@@ -2,21 +2,30 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 )
 
@@ -133,6 +142,64 @@ func TestThePolicyForTheOperator(t *testing.T) {
 	check(t, patch(old, `{"spec":{"template":{"spec":{"containers":[{"name":"memcached","image":"memcached:2"}]}}}}`), "are not privileged")
 	check(t, operator.Delete(t.Context(), old), "")
 	check(t, operator.Delete(t.Context(), mine), "")
+}
+
+func TestThePolicyForTheOperatorLimitsOtherObjects(t *testing.T) {
+	namespace := cluster.Namespace(t)
+	operator := as(t, namespace, "system:serviceaccount:memcached-operator-system:memcached-operator-controller-manager",
+		rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"", "apps", "networking.k8s.io", "policy"}, Resources: []string{"*"}})
+	own := map[string]string{"app.kubernetes.io/managed-by": "memcached-operator", "app.kubernetes.io/instance": "cache"}
+	memcached := testkit.MakeMemcached("cache").Namespace(namespace).Size(1).Obj()
+	objects := func(name string, labels map[string]string, controlled bool) map[string]client.Object {
+		meta := metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}
+		if controlled {
+			meta.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(memcached, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))}
+		}
+		return map[string]client.Object{
+			"Secret":              &corev1.Secret{ObjectMeta: meta, Type: "servicebinding.io/memcached"},
+			"ControllerRevision":  &appsv1.ControllerRevision{ObjectMeta: meta, Data: runtime.RawExtension{Raw: []byte("{}")}},
+			"Service":             &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: "None", Selector: own}},
+			"NetworkPolicy":       &networkingv1.NetworkPolicy{ObjectMeta: meta},
+			"PodDisruptionBudget": &policyv1.PodDisruptionBudget{ObjectMeta: meta},
+			"Ingress": &networkingv1.Ingress{ObjectMeta: meta, Spec: networkingv1.IngressSpec{
+				DefaultBackend: &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}},
+			}},
+		}
+	}
+	workload := func(name string, labels map[string]string) *appsv1.StatefulSet {
+		set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		set.Spec.Selector, set.Spec.Template.Labels = &metav1.LabelSelector{MatchLabels: labels}, labels
+		set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "memcached", Image: "memcached:1"}}
+		return set
+	}
+	foreign := objects("foreign", nil, false)
+	scaled, database := workload("cache", own), workload("database", map[string]string{"app": "database"})
+	for _, object := range append(slices.Collect(maps.Values(foreign)), memcached, scaled, database) {
+		if err := cluster.Client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token := &corev1.Secret{Type: corev1.SecretTypeServiceAccountToken, ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: "token", Labels: own, Annotations: map[string]string{corev1.ServiceAccountNameKey: "default"},
+	}}
+	applyPolicy(t, "operator.yaml", func(ctx context.Context) error { return operator.Create(ctx, token, client.DryRunAll) })
+
+	check(t, operator.Create(t.Context(), token, client.DryRunAll), "only Secrets of the type servicebinding.io/memcached")
+	check(t, operator.Create(t.Context(), objects("loose", own, false)["ControllerRevision"]), "only ControllerRevisions that a Memcached owns")
+	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app.kubernetes.io/managed-by":"memcached-operator"}}}`))
+	note := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))
+	for kind, object := range objects("own", own, true) {
+		t.Run(kind, func(t *testing.T) {
+			check(t, operator.Create(t.Context(), object), "")
+			check(t, operator.Patch(t.Context(), object, note), "")
+			check(t, operator.Delete(t.Context(), object), "")
+			check(t, operator.Patch(t.Context(), foreign[kind], label), "only its own objects")
+			check(t, operator.Delete(t.Context(), foreign[kind]), "only its own objects")
+		})
+	}
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
+	check(t, operator.SubResource("scale").Update(t.Context(), scaled, client.WithSubResourceBody(scale.DeepCopy())), "")
+	check(t, operator.SubResource("scale").Update(t.Context(), database, client.WithSubResourceBody(scale)), "only its own objects")
 }
 
 // Kubernetes tests its own pod security admission with these pods.

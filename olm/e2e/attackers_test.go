@@ -194,6 +194,10 @@ func compromisedOperator(t *testing.T) {
 			_, err := suite.cluster.Kubectl(ctx, "delete", "deployment", "foreign", "-n", attacked, "--as="+operatorUser)
 			return err
 		},
+		"only Secrets of the type": func() error {
+			return applyManifest(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","type":"kubernetes.io/service-account-token",
+				"metadata":{"namespace":%q,"name":"token","annotations":{"kubernetes.io/service-account.name":"holder"}}}`, attacked), "--server-side", "--as="+operatorUser)
+		},
 		"cannot create resource": func() error {
 			_, err := suite.cluster.Kubectl(ctx, "create", "clusterrolebinding", "root", "--clusterrole=cluster-admin", "--user=root", "--as="+operatorUser)
 			return err

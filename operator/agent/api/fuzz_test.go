@@ -82,8 +82,10 @@ func FuzzUsersOfMemcached(f *testing.F) {
 			}
 			server := run.Start(t, "-Y", agenttesting.NewVolume(t, map[string]string{"users": content}).File("users"))
 			dialer := memcached.NewDialer(server.Address, &api.Certificates{}, &api.Users{})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
 			for _, user := range users.All() {
-				conn, err := dialer.DialAs(t.Context(), user)
+				conn, err := dialer.DialAs(ctx, user)
 				if err != nil {
 					t.Errorf("memcached %s and %q of %q: %v", run.Version, user, content, err)
 					continue

@@ -24,21 +24,21 @@ const tooLarge = "the spec is too large"
 // Memcached is the transform of the cache for Memcacheds: it leaves out annotations, managedFields, and a spec that is too large.
 func Memcached(object any) (any, error) {
 	if memcached, ok := object.(*v1alpha1.Memcached); ok {
-		return object, trim(memcached, &memcached.Spec)
+		return object, trim(memcached, &memcached.Spec, v1alpha1.MemcachedSpec{})
 	}
 	return object, nil
 }
 
-// Application is Memcached for Applications.
+// Application is Memcached for Applications. The host and path stay: other Applications must not get them.
 func Application(object any) (any, error) {
 	if application, ok := object.(*appv1alpha1.Application); ok {
-		return object, trim(application, &application.Spec)
+		return object, trim(application, &application.Spec, appv1alpha1.ApplicationSpec{Ingress: application.Spec.Ingress})
 	}
 	return object, nil
 }
 
-// trim may get an object that it has trimmed before.
-func trim[Spec any](object client.Object, spec *Spec) error {
+// trim leaves out what nobody reads, and of a spec that is too large all but what to keep. It may get an object that it has trimmed before.
+func trim[Spec any](object client.Object, spec *Spec, keep Spec) error {
 	object.SetManagedFields(nil)
 	size, trimmed := object.GetAnnotations()[tooLarge]
 	object.SetAnnotations(nil)
@@ -51,7 +51,7 @@ func trim[Spec any](object client.Object, spec *Spec) error {
 		}
 		size = fmt.Sprint(raw.Len())
 	}
-	*spec = *new(Spec)
+	*spec = keep
 	object.SetAnnotations(map[string]string{tooLarge: size})
 	return nil
 }
