@@ -108,11 +108,11 @@ func versionOf(suffix string) (semver.Version, error) {
 // checkImage says why the value of a variable cannot be an image.
 func (e environment) checkImage(variable, example string) error {
 	image := e[variable]
-	if image == "" {
-		return fmt.Errorf("the environment variable %s is empty: set it to an image, for example %s, or remove it", variable, example)
-	}
 	if strings.ContainsFunc(variable+image, unicode.IsControl) {
 		return fmt.Errorf("the environment variable %q is %q: take the control characters away", variable, image)
+	}
+	if image == "" {
+		return fmt.Errorf("the environment variable %s is empty: set it to an image, for example %s, or remove it", variable, example)
 	}
 	if strings.TrimSpace(image) != image {
 		return fmt.Errorf("the environment variable %s has spaces around the image %q: take them away", variable, image)

@@ -13,7 +13,7 @@ import (
 // What people set in a Subscription is accepted as images and versions that pods can run, or one line names the variable.
 func FuzzEnvironment(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"1_6_18", digest}, {"1_6_45", "memcached"}, {"1.6.18", "docker.io/library/memcached:1.6"}, {"", ""}, {"01_6_18", "x"}, {"1_6_18-rc", "x"}, {"99999999999999999999_0_0", "x"},
+		{"1_6_18", digest}, {"1_6_45", "memcached"}, {"1.6.18", "docker.io/library/memcached:1.6"}, {"", ""}, {"\x18", ""}, {"01_6_18", "x"}, {"1_6_18-rc", "x"}, {"99999999999999999999_0_0", "x"},
 		{"1_6_18\x1b", "x"}, {"1_6_18", "a\nb"}, {"1_6_18", "localhost:5000/x@sha256:\x1b"}, {"1_6_18", " x"}, {"1_6_18", "a\xc2\x85b"},
 	} {
 		f.Add(seed[0], seed[1], "1.6.18", seed[1])

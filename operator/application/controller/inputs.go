@@ -46,7 +46,7 @@ func ApplicationInputs(
 	ctx context.Context, reader client.Reader, application *v1alpha1.Application,
 ) (desired.Inputs, error) {
 	in := desired.Inputs{Application: application}
-	if err := slim.Check(application); err != nil {
+	if err := slim.Check(application, "it, for example by moving values of spec.env into a ConfigMap"); err != nil {
 		return in, err
 	}
 	for _, named := range application.Spec.Caches {

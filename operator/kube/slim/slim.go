@@ -21,7 +21,7 @@ const maxSpec = 128 << 10
 // refuses such a key, so nobody else can set it.
 const tooLarge = "the spec is too large"
 
-// Memcached is the transform of the cache for Memcacheds: it leaves out annotations, managedFields, and a spec that is too large.
+// Memcached is the transform of the cache for Memcacheds: it leaves out the metadata that nobody reads, and a spec that is too large.
 func Memcached(object any) (any, error) {
 	if memcached, ok := object.(*v1alpha1.Memcached); ok {
 		return object, trim(memcached, &memcached.Spec, v1alpha1.MemcachedSpec{})
@@ -40,6 +40,9 @@ func Application(object any) (any, error) {
 // trim leaves out what nobody reads, and of a spec that is too large all but what to keep. It may get an object that it has trimmed before.
 func trim[Spec any](object client.Object, spec *Spec, keep Spec) error {
 	object.SetManagedFields(nil)
+	object.SetLabels(nil)
+	object.SetFinalizers(nil)
+	object.SetOwnerReferences(nil)
 	size, trimmed := object.GetAnnotations()[tooLarge]
 	object.SetAnnotations(nil)
 	if !trimmed {
@@ -56,12 +59,14 @@ func trim[Spec any](object client.Object, spec *Spec, keep Spec) error {
 	return nil
 }
 
-// Check returns an error, marked as terminal, if the spec of an object was left out because it is too large.
-func Check(object client.Object) error {
+// Check returns an error, marked as terminal, if the spec of an object was left out because it is too large. large names what can make it so,
+// for the message.
+func Check(object client.Object, large string) error {
 	size, found := object.GetAnnotations()[tooLarge]
 	if !found {
 		return nil
 	}
 	return reconcileerror.Terminal(v1alpha1.ReasonSpecTooLarge,
-		fmt.Errorf("spec has %s bytes, and may have %d: shorten it, for example by moving values of variables into a ConfigMap", size, maxSpec))
+		fmt.Errorf("spec has %s bytes of JSON, and may have %d (%d KiB): shorten %s. Until then the operator changes, scales and repairs nothing; "+
+			"what runs stays as it is", size, maxSpec, maxSpec>>10, large))
 }

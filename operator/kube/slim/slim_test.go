@@ -29,12 +29,14 @@ func TestWhatNobodyReadsIsLeftOut(t *testing.T) {
 	memcached := testkit.MakeMemcached("cache").Size(3).Obj()
 	want := memcached.DeepCopy()
 	memcached.Annotations = map[string]string{"example.com/large": strings.Repeat("x", 1<<20)}
+	memcached.Labels, memcached.Finalizers = map[string]string{"team": "shop"}, []string{"example.com/wait"}
+	memcached.OwnerReferences = []metav1.OwnerReference{{Name: "shop"}}
 	memcached.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	got := transformed(t, slim.Memcached, memcached).(*v1alpha1.Memcached)
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Errorf("the Memcached in memory (-want +got):\n%s", difference)
 	}
-	if err := slim.Check(got); err != nil {
+	if err := slim.Check(got, "it"); err != nil {
 		t.Error(err)
 	}
 }
@@ -50,7 +52,7 @@ func TestASpecIsHeldWhateverUsersWrite(t *testing.T) {
 	if difference := cmp.Diff(*want, got.Spec); difference != "" || len(got.Annotations) > 0 {
 		t.Errorf("the annotations are %v, the spec in memory (-want +got):\n%s", got.Annotations, difference)
 	}
-	if err := slim.Check(got); err != nil {
+	if err := slim.Check(got, "it"); err != nil {
 		t.Error(err)
 	}
 }
@@ -64,7 +66,7 @@ func TestASpecThatIsTooLargeIsNotHeld(t *testing.T) {
 	if difference := cmp.Diff(appv1alpha1.ApplicationSpec{Ingress: &appv1alpha1.IngressSpec{Host: "shop.example.com"}}, got.Spec); difference != "" {
 		t.Errorf("the spec in memory (-want +got):\n%s", difference)
 	}
-	if err := slim.Check(got); err == nil || !strings.Contains(err.Error(), "spec has 204") || !strings.Contains(err.Error(), "shorten it") {
+	if err := slim.Check(got, "it"); err == nil || !strings.Contains(err.Error(), "spec has 204") || !strings.Contains(err.Error(), "shorten it") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -62,14 +62,14 @@ func TestParseArguments(t *testing.T) {
 
 func TestParseArgumentsRefuses(t *testing.T) {
 	for want, arguments := range map[string][]string{
-		`memcached's argument -m: it has no value`:                                                  {"-c", "1", "-m"},
-		`memcached's argument -I: it has no value`:                                                  {"--max-item-size="},
-		`"64" is not an option of memcached: write each option and each value as a word of its own`: {"-v", "64"},
-		`memcached's argument -m: "=64" is not a whole number`:                                      {"-m=64"},
-		`memcached's argument -c: "99999999999" is not a whole number, or too large`:                {"-c", "99999999999"},
-		`memcached's argument -I: "1g" is not a size in bytes, nor one with k or m`:                 {"-I", "1g"},
-		`memcached's argument -t: "four" is not a whole number, or too large`:                       {"--threads=four"},
-		`memcached's argument -o: "large" is not a whole number, or too large`:                      {"-o", "hashpower=large"},
+		`memcached's argument -m: it has no value`: {"-c", "1", "-m"},
+		`memcached's argument -I: it has no value`: {"--max-item-size="},
+		`"64" is not an option of memcached: write each option and each value as a word of its own, and no value for an option that takes none`: {"-v", "64"},
+		`memcached's argument -m: "=64" is not a whole number`:                       {"-m=64"},
+		`memcached's argument -c: "99999999999" is not a whole number, or too large`: {"-c", "99999999999"},
+		`memcached's argument -I: "1g" is not a size in bytes, nor one with k or m`:  {"-I", "1g"},
+		`memcached's argument -t: "four" is not a whole number, or too large`:        {"--threads=four"},
+		`memcached's argument -o: "large" is not a whole number, or too large`:       {"-o", "hashpower=large"},
 	} {
 		if got, err := args.Parse(arguments); err == nil || err.Error() != want {
 			t.Errorf("%q gives %+v and %v, want %s", arguments, got, err, want)

@@ -2,6 +2,7 @@ package args
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,6 +65,9 @@ type Option struct {
 // Options takes arguments apart as memcached does: "-vm64" is two options, and a long name may be cut short. The error names
 // a word that is no option.
 func Options(arguments []string) ([]Option, error) {
+	if slices.Contains(arguments, "") {
+		return nil, errors.New(`"" is not an option of memcached: remove the empty word`)
+	}
 	var options []Option
 	for i := 0; i < len(arguments); i++ {
 		written := arguments[i]
@@ -81,8 +85,9 @@ func Options(arguments []string) ([]Option, error) {
 		case strings.HasPrefix(written, "-") && len(written) > 1 && written != "--":
 			read = cluster(written, next)
 		}
-		if read == nil || slices.Contains(arguments, "") {
-			return nil, fmt.Errorf("%q is not an option of memcached: write each option and each value as a word of its own", written)
+		if read == nil {
+			return nil, fmt.Errorf("%q is not an option of memcached: write each option and each value as a word of its own, and no value for "+
+				"an option that takes none", written)
 		}
 		options = append(options, read...)
 	}

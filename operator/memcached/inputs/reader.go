@@ -41,7 +41,7 @@ type Reader struct {
 // in memory.
 func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now metav1.Time) (Inputs, error) {
 	in := Inputs{Memcached: memcached, Images: m.Images, ServiceAnnotations: m.ServiceAnnotations, Now: now.Time}
-	err := slim.Check(memcached)
+	err := slim.Check(memcached, "spec.affinity, spec.tolerations, spec.networkPolicy or spec.extraArgs")
 	if err != nil {
 		return in, err
 	}
