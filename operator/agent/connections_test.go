@@ -30,6 +30,13 @@ func acceptAll(t *testing.T) (*limitedListener, <-chan net.Conn) {
 	return limited, accepted
 }
 
+// openAt returns how many connections of a listener are open.
+func openAt(listener *limitedListener) int {
+	listener.mutex.Lock()
+	defer listener.mutex.Unlock()
+	return len(listener.open)
+}
+
 // closed reports whether the other side has closed a connection.
 func closed(conn net.Conn) bool {
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
@@ -63,7 +70,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	for i := range 1000 {
 		dial(fmt.Sprintf("127.0.1.%d", i%10))
 	}
-	if n := len(listener.open); n != maxConnections {
+	if n := openAt(listener); n != maxConnections {
 		t.Errorf("%d connections are open", n)
 	}
 	expect("one of an address that has few, among addresses that have many", []net.Conn{kubelet, dial("127.0.0.3")}, false)
@@ -75,7 +82,7 @@ func TestAConnectionThatIsClosedCountsNoMore(t *testing.T) {
 		connect(t, "127.0.0.2", listener.Addr().String(), "")
 		_ = (<-accepted).Close()
 	}
-	if n := len(listener.open); n != 0 {
+	if n := openAt(listener); n != 0 {
 		t.Errorf("%d connections count as open", n)
 	}
 }
