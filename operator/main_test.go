@@ -3,25 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/internal/testkit"
@@ -149,6 +139,7 @@ func TestVersionAndHelpNeedNoCluster(t *testing.T) {
 // The whole manager, put together as it ships: it looks after caches and applications, answers probes, and shows metrics only over
 // HTTP/1.1 with TLS to those who may see them.
 func TestTheManagerWorks(t *testing.T) {
+	deleteResources(t)
 	metricsAddress, healthAddress := testkit.FreeAddress(t), testkit.FreeAddress(t)
 	startProcess(t, "--metrics-bind-address", metricsAddress, "--health-probe-bind-address", healthAddress)
 	for _, probe := range []string{"healthz", "readyz"} {
@@ -215,88 +206,4 @@ func TestTheManagerWorks(t *testing.T) {
 			return err
 		})
 	}
-}
-
-// startProcess runs the operator, outside of a pod, until the end of the test. Then it has to end by itself when it is
-// told to, without an error, and its log has to be readable.
-func startProcess(t *testing.T, arguments ...string) {
-	t.Helper()
-	var log bytes.Buffer
-	process := exec.Command(os.Args[0], arguments...)
-	process.Stderr = &log
-	process.Env = append(os.Environ(), asOperator+"=yes", "KUBECONFIG="+cluster.Kubeconfig)
-	process.Env = append(process.Env, known...)
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		giveUp := time.AfterFunc(testkit.Patience, func() { _ = process.Process.Kill() })
-		defer giveUp.Stop()
-		if err := errors.Join(process.Process.Signal(syscall.SIGTERM), process.Wait()); err != nil {
-			t.Errorf("the operator ended with %v:\n%s", err, &log)
-		}
-		assertReadable(t, &log)
-	})
-}
-
-// assertReadable fails unless every line of a log is a JSON object of level INFO with a message.
-func assertReadable(t *testing.T, log *bytes.Buffer) {
-	t.Helper()
-	for line := range strings.Lines(log.String()) {
-		var entry struct{ Time, Level, Msg string }
-		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Level != "INFO" || entry.Msg == "" || entry.Time == "" {
-			t.Errorf("unexpected in the log: %s%v", line, err)
-		}
-	}
-	if !strings.Contains(log.String(), `"memcachedImages":{"1.6.18":"`+digest+`"}`) {
-		t.Errorf("the log does not say what is run:\n%s", log)
-	}
-}
-
-// serviceAccount returns the token of a new service account that may or may not read metrics.
-func serviceAccount(t *testing.T, namespace string, mayReadMetrics bool) string {
-	t.Helper()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "scraper-"}}
-	if err := cluster.Client.Create(t.Context(), account); err != nil {
-		t.Fatal(err)
-	}
-	if mayReadMetrics {
-		role := &rbacv1.ClusterRole{
-			ObjectMeta: metav1.ObjectMeta{Name: account.Name},
-			Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}},
-		}
-		binding := &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: account.Name},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account.Name}},
-		}
-		if err := errors.Join(cluster.Client.Create(t.Context(), role), cluster.Client.Create(t.Context(), binding)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	request := &authenticationv1.TokenRequest{}
-	if err := cluster.Client.SubResource("token").Create(t.Context(), account, request); err != nil {
-		t.Fatal(err)
-	}
-	return request.Status.Token
-}
-
-func get(t *testing.T, url, token string) (*http.Response, string, error) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		return nil, "", err
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	// The certificate is made by the manager for itself. The client offers HTTP/2.
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
-	defer transport.CloseIdleConnections()
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return nil, "", err
-	}
-	body, err := io.ReadAll(response.Body)
-	return response, string(body), errors.Join(err, response.Body.Close())
 }
