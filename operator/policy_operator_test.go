@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,17 +17,20 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/monitoring/manifest"
 )
 
 // workloads returns Deployments and StatefulSets that the operator writes, by the golden file that shows them.
@@ -129,6 +133,13 @@ func TestThePolicyForTheOperator(t *testing.T) {
 		change(&wanted.Spec.Template.Spec)
 		check(t, operator.Create(t.Context(), wanted, client.DryRunAll), says)
 	}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "set", Labels: own}}
+	set.Spec.Selector, set.Spec.Template = deployment("set", false).Spec.Selector, deployment("set", false).Spec.Template
+	set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}}}
+	check(t, operator.Create(t.Context(), set, client.DryRunAll), "no volume claims")
 	patch := func(object client.Object, patch string) error {
 		return operator.Patch(t.Context(), object.DeepCopyObject().(client.Object), client.RawPatch("application/strategic-merge-patch+json", []byte(patch)))
 	}
@@ -140,6 +151,18 @@ func TestThePolicyForTheOperator(t *testing.T) {
 	check(t, operator.Delete(t.Context(), theirs), "only its own objects")
 	check(t, patch(old, `{"metadata":{"labels":{"a":"b"}},"spec":{"replicas":2}}`), "")
 	check(t, patch(old, `{"spec":{"template":{"spec":{"containers":[{"name":"memcached","image":"memcached:2"}]}}}}`), "are not privileged")
+	const addVolume = `{"spec":{"template":{"spec":{"volumes":[{"name":"%s","configMap":{"name":"a"}}]}}}}`
+	grown := deployment("grown", false)
+	for _, err := range []error{
+		cluster.Client.Create(t.Context(), grown),
+		cluster.Client.Patch(t.Context(), grown, client.RawPatch(types.StrategicMergePatchType, fmt.Appendf(nil, addVolume, "theirs"))),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(t, patch(grown, `{"spec":{"template":{"spec":{"containers":[{"name":"memcached","image":"memcached:2"}]}}}}`), "")
+	check(t, patch(grown, fmt.Sprintf(addVolume, "more")), "only volumes of the kinds")
 	check(t, operator.Delete(t.Context(), old), "")
 	check(t, operator.Delete(t.Context(), mine), "")
 }
@@ -147,7 +170,11 @@ func TestThePolicyForTheOperator(t *testing.T) {
 func TestThePolicyForTheOperatorLimitsOtherObjects(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	operator := as(t, namespace, "system:serviceaccount:memcached-operator-system:memcached-operator-controller-manager",
-		rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"", "apps", "networking.k8s.io", "policy"}, Resources: []string{"*"}})
+		rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"", "apps", "networking.k8s.io", "policy", "monitoring.coreos.com"}, Resources: []string{"*"}})
+	options := envtest.CRDInstallOptions{Paths: []string{"monitoring/testdata/crds.yaml"}, ErrorIfPathMissing: true}
+	if _, err := envtest.InstallCRDs(cluster.Config, options); err != nil {
+		t.Fatal(err)
+	}
 	own := map[string]string{"app.kubernetes.io/managed-by": "memcached-operator", "app.kubernetes.io/instance": "cache"}
 	memcached := testkit.MakeMemcached("cache").Namespace(namespace).Size(1).Obj()
 	objects := func(name string, labels map[string]string, controlled bool) map[string]client.Object {
@@ -188,6 +215,9 @@ func TestThePolicyForTheOperatorLimitsOtherObjects(t *testing.T) {
 	check(t, operator.Create(t.Context(), objects("loose", own, false)["ControllerRevision"]), "only ControllerRevisions that a Memcached owns")
 	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app.kubernetes.io/managed-by":"memcached-operator"}}}`))
 	note := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))
+	service := objects("addressed", own, true)["Service"].(*corev1.Service)
+	service.Spec.ExternalIPs = []string{"198.18.0.1"}
+	check(t, operator.Create(t.Context(), service), "no external addresses")
 	for kind, object := range objects("own", own, true) {
 		t.Run(kind, func(t *testing.T) {
 			check(t, operator.Create(t.Context(), object), "")
@@ -196,6 +226,13 @@ func TestThePolicyForTheOperatorLimitsOtherObjects(t *testing.T) {
 			check(t, operator.Patch(t.Context(), foreign[kind], label), "only its own objects")
 			check(t, operator.Delete(t.Context(), foreign[kind]), "only its own objects")
 		})
+	}
+	for says, endpoint := range map[string]map[string]any{"": {"port": "metrics"}, "give no credentials": {"port": "metrics", "bearerTokenFile": "/token"}} {
+		monitor := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"selector": map[string]any{}, "endpoints": []any{endpoint}}}}
+		monitor.SetGroupVersionKind(manifest.ServiceMonitorKind)
+		monitor.SetNamespace(namespace)
+		monitor.SetName("cache")
+		check(t, operator.Create(t.Context(), monitor, client.DryRunAll), says)
 	}
 	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
 	check(t, operator.SubResource("scale").Update(t.Context(), scaled, client.WithSubResourceBody(scale.DeepCopy())), "")

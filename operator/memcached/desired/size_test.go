@@ -85,6 +85,17 @@ func TestALostRecordKeepsNoMemoryBeyondTheLimit(t *testing.T) {
 	}
 }
 
+// Somebody has removed the arguments of the workload, and its record is lost. memcached's default of 64 MiB is no memory that pods have.
+func TestATemplateThatStatesNoMemoryKeepsNone(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(limitedTo("70Mi")).Spec(automatic).Obj())
+	before := plan(t, in)
+	want := cacheMemory(t, before)
+	before.Records[0].Template.Spec.Containers[0].Args = nil
+	if memory := cacheMemory(t, plan(t, withRecords(in, before))); memory != want {
+		t.Errorf("pods of 70Mi get %d MiB for items, want %d", memory, want)
+	}
+}
+
 func automatic(spec *v1alpha1.MemcachedSpec) {
 	spec.Updates = &v1alpha1.MemcachedUpdates{Policy: v1alpha1.UpdateAutomatic}
 }

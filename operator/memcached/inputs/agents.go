@@ -26,6 +26,9 @@ const (
 	// not at all.
 	agentTimeout = 2 * time.Second
 
+	// leastTimeout is how long one agent may take in any case: it keeps an answer back for 100 ms when it is asked often.
+	leastTimeout = 300 * time.Millisecond
+
 	// usualTime is how long a reconcile waits for agents in any case, and most how many reconciles wait for longer at the same time:
 	// fewer than half of the workers, so that agents that say nothing do not keep other caches from being reconciled.
 	usualTime = 200 * time.Millisecond
@@ -77,7 +80,7 @@ func (a *Agents) ask(ctx context.Context, of []corev1.Pod) map[string]*agentapi.
 	var lock sync.Mutex
 	var asking errgroup.Group
 	asking.SetLimit(atOnce)
-	each := agentTimeout * atOnce / time.Duration(max(atOnce, len(of))) // So that all are asked, even if most say nothing.
+	each := max(leastTimeout, agentTimeout*atOnce/time.Duration(max(atOnce, len(of)))) // So that all are asked, even if most say nothing.
 	for i := range of {
 		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, agentapi.AgentContainer) == nil {
 			continue

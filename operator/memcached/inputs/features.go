@@ -36,7 +36,13 @@ type FeatureReader struct {
 	lock   sync.Mutex
 	asked  time.Time
 	known  Features
-	limits string // The URL of the schemas that ScrapeLimits was read from, with their hash.
+	limits limits
+}
+
+// limits is what was read of ServiceMonitors.
+type limits struct {
+	url      string // Of the schemas, with their hash; empty if none were read.
+	declared bool
 }
 
 // Get returns what the cluster can do.
@@ -69,9 +75,8 @@ func (f *FeatureReader) Get() (Features, error) {
 	}
 	if known.ServiceMonitors {
 		var err error
-		if known.ScrapeLimits, err = f.scrapeLimits(); err != nil {
-			return Features{}, err
-		}
+		known.ScrapeLimits, err = f.scrapeLimits()
+		known.ServiceMonitors = err == nil // Caches must not wait for it.
 	}
 	f.known, f.asked = known, now
 	return known, nil
@@ -90,19 +95,27 @@ func (f *FeatureReader) atLeast(wanted *version.Version) (bool, error) {
 	return has.AtLeast(wanted), nil
 }
 
-// scrapeLimits tells whether the schema of ServiceMonitors has the newest of the limits that a ServiceMonitor sets.
+// scrapeLimits tells whether the schema of ServiceMonitors has the newest of the limits that a ServiceMonitor sets. What was read stays
+// known until something else is read: otherwise an API server that does not answer would take the limits away. The error says that nothing
+// is known.
 func (f *FeatureReader) scrapeLimits() (bool, error) {
+	err := f.readLimits()
+	if f.limits.url != "" || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) { // Known, or the API server tells nobody.
+		err = nil
+	}
+	return f.limits.declared, err
+}
+
+// readLimits reads the schema of ServiceMonitors, unless that was done before.
+func (f *FeatureReader) readLimits() error {
 	paths, err := f.Discovery.OpenAPIV3().Paths()
 	group, published := paths["apis/"+manifest.ServiceMonitorKind.GroupVersion().String()]
-	if err != nil || !published {
-		return false, schemaError(err)
-	}
-	if f.limits != "" && f.limits == group.ServerRelativeURL() {
-		return f.known.ScrapeLimits, nil
+	if err != nil || !published || group.ServerRelativeURL() == f.limits.url {
+		return err
 	}
 	raw, err := group.Schema(runtime.ContentTypeJSON)
 	if err != nil {
-		return false, schemaError(err)
+		return err
 	}
 	var schemas struct { // No more than is asked for: all schemas of the group have megabytes.
 		Components struct {
@@ -115,24 +128,15 @@ func (f *FeatureReader) scrapeLimits() (bool, error) {
 		}
 	}
 	if err := json.Unmarshal(raw, &schemas); err != nil {
-		return false, schemaError(err)
+		return err
 	}
-	declared := false
+	f.limits = limits{url: group.ServerRelativeURL()}
 	for _, kind := range schemas.Components.Schemas {
-		if slices.Contains(kind.Kinds, manifest.ServiceMonitorKind) {
-			_, declared = kind.Properties.Spec.Properties[manifest.NewestLimit]
+		if _, found := kind.Properties.Spec.Properties[manifest.NewestLimit]; found && slices.Contains(kind.Kinds, manifest.ServiceMonitorKind) {
+			f.limits.declared = true
 		}
 	}
-	f.limits = group.ServerRelativeURL()
-	return declared, nil
-}
-
-// schemaError explains an error. It is nil if the API server does not tell schemas: then nothing is known to be declared.
-func schemaError(err error) error {
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return nil
-	}
-	return fmt.Errorf("ask which fields ServiceMonitors have: %w", err)
+	return nil
 }
 
 func has(resources *metav1.APIResourceList, name string) bool {

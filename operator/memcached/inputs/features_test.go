@@ -93,26 +93,30 @@ func TestLimitsOfScrapesNeedAFieldOfServiceMonitors(t *testing.T) {
 			resources("v1", "pods"), resources("monitoring.coreos.com/v1", "servicemonitors"),
 		}}}, client,
 	}}
+	limited := inputs.Features{ServiceMonitors: true, ScrapeLimits: true}
 	untold := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no rule"))
 	for _, step := range []struct {
 		name  string
 		paths map[string]openapi.GroupVersion
 		err   error
-		want  bool
-		fails bool
+		want  inputs.Features
 	}{
-		{name: "no schemas yet"},
-		{name: "an old kind", paths: told("?hash=1", `"sampleLimit"`)},
-		{name: "the newest kind", paths: told("?hash=2", `"bodySizeLimit"`), want: true},
-		{name: "the same schemas are not read again", paths: told("?hash=2", "no JSON"), want: true},
-		{name: "no answer", err: errors.New("connection refused"), fails: true},
-		{name: "no JSON", paths: told("?hash=3", "no JSON"), fails: true},
-		{name: "an old kind again", paths: told("?hash=1", `"sampleLimit"`)},
-		{name: "who may not read schemas", err: untold},
+		{name: "no answer, before there was one", err: errors.New("connection refused")},
+		{name: "no JSON, before there was any", paths: told("?hash=3", "no JSON")},
+		{name: "who may not read schemas", err: untold, want: inputs.Features{ServiceMonitors: true}},
+		{name: "no schemas yet", want: inputs.Features{ServiceMonitors: true}},
+		{name: "an old kind", paths: told("?hash=1", `"sampleLimit"`), want: inputs.Features{ServiceMonitors: true}},
+		{name: "the newest kind", paths: told("?hash=2", `"bodySizeLimit"`), want: limited},
+		{name: "the same schemas are not read again", paths: told("?hash=2", "no JSON"), want: limited},
+		{name: "no answer", err: errors.New("connection refused"), want: limited},
+		{name: "no JSON", paths: told("?hash=3", "no JSON"), want: limited},
+		{name: "an API server that has just started", want: limited},
+		{name: "the same schemas", paths: told("?hash=2", `"bodySizeLimit"`), want: limited},
+		{name: "an old kind again", paths: told("?hash=1", `"sampleLimit"`), want: inputs.Features{ServiceMonitors: true}},
 	} {
 		clock.SetTime(clock.Now().Add(6 * time.Minute))
 		client.PathsMap, client.ForcedErr = step.paths, step.err
-		if got, err := features.Get(); got.ScrapeLimits != step.want || (err != nil) != step.fails {
+		if got, err := features.Get(); got != step.want || err != nil {
 			t.Errorf("%s: %+v, %v", step.name, got, err)
 		}
 	}

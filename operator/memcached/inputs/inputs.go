@@ -56,7 +56,8 @@ type Features struct {
 	// Shrink is true where that can lower a memory limit (Kubernetes 1.34 and later).
 	Shrink bool
 
-	// ServiceMonitors is true where the Prometheus operator's kind ServiceMonitor exists.
+	// ServiceMonitors is true where the Prometheus operator's kind ServiceMonitor exists, and its fields are known. Otherwise ServiceMonitors
+	// are neither written nor deleted.
 	ServiceMonitors bool
 
 	// ScrapeLimits is true where a ServiceMonitor can limit the size of a scrape (the CRDs of Prometheus Operator 0.73 and later).

@@ -1,6 +1,8 @@
 package pod
 
 import (
+	"slices"
+
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -21,8 +23,10 @@ func sizingRequest(r Request) sizing.Request {
 			continue
 		}
 		limits := ptr.Deref(container.Resources.Limits, nil)
+		options, _ := args.Options(container.Args)
+		stated := slices.ContainsFunc(options, func(o args.Option) bool { return o.Name == "-m" })
 		given, err := args.Parse(container.Args)
-		if limit := limits.Memory().Value(); err == nil && limit > 0 && limit <= request.MemoryLimit && request.SameBut(sizing.Request{
+		if limit := limits.Memory().Value(); err == nil && stated && limit > 0 && limit <= request.MemoryLimit && request.SameBut(sizing.Request{
 			MaxConnections: given.MaxConnections, MaxItemSize: given.MaxItemSize, Threads: given.Threads, WarmRestart: given.MemoryFile != "", TLS: given.TLS,
 		}) {
 			request.Given = given.CacheMemory
