@@ -22,6 +22,7 @@ func up() *cobra.Command {
 			return fmt.Sprintf("export KUBECONFIG=%s\n", c.Layout.Kubeconfig()), c.Up(ctx, options)
 		})
 	command.Flags().BoolVar(&options.WithoutOLM, "without-olm", false, "do not install OLM, so that another program can")
+	command.Flags().BoolVar(&options.WithOLMv1, "with-olm-v1", false, "also bring up OLM v1, beside OLM")
 	command.Flags().BoolVar(&options.WithSDK, "with-sdk", false, "also build operator-sdk and provide the image of its scorecard")
 	return command
 }

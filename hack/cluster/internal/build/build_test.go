@@ -60,6 +60,20 @@ func TestAChangedModuleIsBuiltAgain(t *testing.T) {
 	}
 }
 
+func TestAChangedPackageBelowTheModuleIsBuiltAgain(t *testing.T) {
+	b, tool := tiny(t)
+	tool.Packages = []string{"./sub"}
+	write(t, b, "sub/main.go", "package main\n\nfunc main() {}\n")
+	before, err := b.Dir(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, b, "sub/main.go", "package main\n\nfunc main() { println() }\n")
+	if after, err := b.Dir(tool); err != nil || after == before {
+		t.Errorf("the folder is still %s (%v)", after, err)
+	}
+}
+
 func TestAFailedBuildShowsTheErrorAndLeavesNothing(t *testing.T) {
 	b, tool := tiny(t)
 	write(t, b, "main.go", "package main\n\nfunc main() { undefinedThing() }\n")

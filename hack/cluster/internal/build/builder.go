@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -32,24 +33,41 @@ type Builder struct {
 func (b Builder) Dir(t Tool) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH, t.Packages, t.Links, t.Tags, t.LDFlags)
-	module := filepath.Join(b.Tools, t.Module)
-	files, err := os.ReadDir(module)
+	folders := []string{"."}
+	for _, pkg := range t.Packages {
+		if strings.HasPrefix(pkg, "./") { // Others are of modules that go.mod and go.sum pin.
+			folders = append(folders, pkg)
+		}
+	}
+	for _, folder := range folders {
+		if err := hashFiles(hash, filepath.Join(b.Tools, t.Module, folder)); err != nil {
+			return "", fmt.Errorf("read the module of %s: %w", t.Module, err)
+		}
+	}
+	const length = 12
+	return filepath.Join(b.Bin, t.Module+"-"+hex.EncodeToString(hash.Sum(nil))[:length]), nil
+}
+
+// hashFiles adds the Go files, go.mod and go.sum of a folder.
+func hashFiles(hash io.Writer, folder string) error {
+	files, err := os.ReadDir(folder)
 	if err != nil {
-		return "", fmt.Errorf("read the module of %s: %w", t.Module, err)
+		return err
 	}
 	for _, file := range files {
 		if file.IsDir() || !strings.HasSuffix(file.Name(), ".go") && !strings.HasPrefix(file.Name(), "go.") {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(module, file.Name()))
+		data, err := os.ReadFile(filepath.Join(folder, file.Name()))
 		if err != nil {
-			return "", fmt.Errorf("read the module of %s: %w", t.Module, err)
+			return err
 		}
 		fmt.Fprintln(hash, file.Name(), len(data))
-		hash.Write(data)
+		if _, err := hash.Write(data); err != nil {
+			return err
+		}
 	}
-	const length = 12
-	return filepath.Join(b.Bin, t.Module+"-"+hex.EncodeToString(hash.Sum(nil))[:length]), nil
+	return nil
 }
 
 // Missing reports whether the tool has yet to be built.

@@ -32,6 +32,8 @@ const (
 	OLMVersion = "v0.46.0"
 	// OLMModule is its Go module, which also holds its chart.
 	OLMModule = operatorFramework + "/operator-lifecycle-manager"
+	// OLMv1Module is the Go module of OLM v1, which also holds its CRDs.
+	OLMv1Module = operatorFramework + "/operator-controller"
 	// OperatorSDKVersion is the version of operator-sdk.
 	OperatorSDKVersion = "v1.42.2"
 )
@@ -70,6 +72,15 @@ var OLM = Tool{
 	},
 }
 
+// OLMv1 holds the two programs of OLM v1.
+var OLMv1 = Tool{
+	Module: "olmv1", Tags: containersTags, LDFlags: strip, Cold: "3 min",
+	Packages: []string{OLMv1Module + "/cmd/catalogd", OLMv1Module + "/cmd/operator-controller"},
+}
+
+// OLMv1Resolver is a program of this project with the resolver of OLM v1, for tests.
+var OLMv1Resolver = Tool{Module: "olmv1", Tags: containersTags, LDFlags: strip, Cold: "1 min", Packages: []string{"./olmv1-resolver"}}
+
 // OPM holds the catalog server and the probe of its pods.
 var OPM = Tool{
 	Module: "opm", Tags: containersTags, LDFlags: strip, Cold: "2 min",
@@ -90,7 +101,7 @@ func sdkVersion(variable string) string {
 
 // Tools lists all of them, with those of `make verify`.
 func Tools() []Tool {
-	return []Tool{Kube, CoreDNS, Pause, OLM, OPM, OperatorSDK, {
+	return []Tool{Kube, CoreDNS, Pause, OLM, OLMv1, OLMv1Resolver, OPM, OperatorSDK, {
 		Module: "golangci-lint", LDFlags: strip, Cold: "2 min",
 		Packages: []string{"github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
 	}, {

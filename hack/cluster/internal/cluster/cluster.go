@@ -21,6 +21,8 @@ import (
 type Options struct {
 	// WithoutOLM brings up a cluster without OLM, so that another program can install it.
 	WithoutOLM bool
+	// WithOLMv1 also brings up OLM v1. It and OLM do not disturb each other.
+	WithOLMv1 bool
 	// WithSDK also builds operator-sdk and provides the images that its commands use.
 	WithSDK bool
 }
@@ -135,7 +137,7 @@ func (c *Cluster) Down() error {
 
 // teardown cannot be interrupted: it takes seconds, and half of it is of no use.
 func (c *Cluster) teardown() error {
-	return c.steps(nil, Options{}).Down(context.Background())
+	return c.steps(nil, Options{WithOLMv1: true}).Down(context.Background())
 }
 
 // preflight checks that the machine can run the cluster. It changes nothing.

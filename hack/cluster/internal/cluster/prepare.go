@@ -24,6 +24,9 @@ const optionalRelease = "sid"
 // needed lists the tools of the cluster.
 func needed(options Options) []build.Tool {
 	list := []build.Tool{build.Kube, build.CoreDNS, build.Pause, build.OLM, build.OPM}
+	if options.WithOLMv1 {
+		list = append(list, build.OLMv1)
+	}
 	if options.WithSDK {
 		list = append(list, build.OperatorSDK)
 	}
@@ -33,7 +36,7 @@ func needed(options Options) []build.Tool {
 // folders returns the folder of each tool's programs by the tool's module, whether it is built or not.
 func (c *Cluster) folders() (map[string]string, error) {
 	folders := map[string]string{}
-	for _, tool := range needed(Options{WithSDK: true}) {
+	for _, tool := range needed(Options{WithOLMv1: true, WithSDK: true}) {
 		folder, err := c.builder.Dir(tool)
 		if err != nil {
 			return nil, err

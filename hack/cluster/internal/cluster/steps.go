@@ -9,6 +9,7 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/controlplane"
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
 	"github.com/example/memcached-operator/hack/cluster/internal/node"
+	"github.com/example/memcached-operator/hack/cluster/internal/olmv1"
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 	"github.com/example/memcached-operator/hack/cluster/internal/registry"
 )
@@ -45,6 +46,13 @@ func (c *Cluster) steps(folders map[string]string, options Options) Steps {
 		steps = append(steps,
 			Step{Name: "OLM's objects", Needs: []string{"API server"}, Up: c.applyOLM},
 			Step{Name: "OLM", Needs: []string{"OLM's objects", "node", "kube-proxy", "controller manager", "scheduler", "DNS"}, Up: c.awaitOLM})
+	}
+	if options.WithOLMv1 {
+		bin := folders[build.OLMv1.Module]
+		steps = append(steps,
+			Step{Name: "OLM v1's objects", Needs: []string{"API server"}, Up: c.applyOLMv1, Down: c.removeOLMv1},
+			c.component("catalogd", olmv1.Catalogd(l, bin), "OLM v1's objects", "registry"),
+			c.component("operator-controller", olmv1.OperatorController(l, bin), "catalogd"))
 	}
 	return steps
 }
@@ -85,7 +93,7 @@ func (c *Cluster) configure(context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, certificate := range controlplane.Certificates() {
+	for _, certificate := range append(controlplane.Certificates(), olmv1.Certificate()) {
 		if err := authority.Ensure(certificate); err != nil {
 			return err
 		}
@@ -102,7 +110,7 @@ func (c *Cluster) configure(context.Context) error {
 		}
 	}
 	for _, files := range []map[string]string{
-		controlplane.ConfigFiles(c.Layout), registry.ConfigFiles(c.Layout), node.ConfigFiles(c.Layout),
+		controlplane.ConfigFiles(c.Layout), registry.ConfigFiles(c.Layout), node.ConfigFiles(c.Layout), olmv1.ConfigFiles(c.Layout),
 	} {
 		for path, content := range files {
 			if err := host.WriteFile(path, []byte(content), host.Public); err != nil {

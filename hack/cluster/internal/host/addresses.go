@@ -30,6 +30,15 @@ const (
 	EtcdPeer   = "http://127.0.0.1:2380"
 	// Registry is the image registry, as in image references.
 	Registry = "localhost:5000"
+	// The servers of OLM v1: the contents of catalogs (with the name that clients use), metrics, health, and the webhook, which listens on
+	// every address.
+	CatalogdContent           = "127.0.0.1:18443"
+	CatalogdURL               = "localhost:18443"
+	CatalogdMetrics           = "127.0.0.1:18444"
+	CatalogdHealth            = "127.0.0.1:18445"
+	CatalogdWebhookPort       = "18446"
+	OperatorControllerMetrics = "127.0.0.1:18447"
+	OperatorControllerHealth  = "127.0.0.1:18448"
 )
 
 // BridgeMAC is the bridge's hardware address: a locally administered one that ends with NodeIP.
@@ -64,5 +73,11 @@ func Ports() []Port {
 		port("coredns", "tcp", NodeIP+":53"),
 		port("coredns", "udp", NodeIP+":53"),
 		port("coredns", "tcp", "127.0.0.1:8191"),
+		port("catalogd", "tcp", CatalogdContent),
+		port("catalogd", "tcp", CatalogdMetrics),
+		port("catalogd", "tcp", CatalogdHealth),
+		port("catalogd", "tcp", "0.0.0.0:"+CatalogdWebhookPort),
+		port("operator-controller", "tcp", OperatorControllerMetrics),
+		port("operator-controller", "tcp", OperatorControllerHealth),
 	}
 }
