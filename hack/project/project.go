@@ -6,7 +6,7 @@ package project
 
 // Version is the version under development, without a leading v. Raise it after a release: a released version is never
 // composed again.
-const Version = "0.4.1"
+const Version = "0.4.2"
 
 const (
 	// Package is the name of the OLM package and the prefix of every ClusterServiceVersion.
