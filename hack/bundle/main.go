@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ func command() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use:          "bundle",
-		Short:        "Compose bundles/v<version> from the operator's types and markers",
+		Short:        "Compose bundles/v<version> from the operator's types and markers, and from all bundles the rights with which OLM v1 installs them",
 		Args:         cobra.NoArgs,
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,7 +49,7 @@ func compose(cmd *cobra.Command, root, version string, check bool) error {
 		return err
 	}
 	if check {
-		return current.Check()
+		return errors.Join(current.Check(), checkInstaller(root))
 	}
 	if err := current.Write(); err != nil {
 		return err
@@ -59,7 +60,7 @@ func compose(cmd *cobra.Command, root, version string, check bool) error {
 	if len(current.Stale) == 0 {
 		cmd.Println(current.Dir, "is up to date")
 	}
-	return nil
+	return writeInstaller(cmd, root)
 }
 
 func validateCommand(version *string) *cobra.Command {

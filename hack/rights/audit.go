@@ -13,11 +13,12 @@ import (
 	"github.com/blang/semver/v4"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
+	"github.com/example/memcached-operator/hack/internal/bundle"
 	"github.com/example/memcached-operator/hack/project"
 )
 
-// used returns the rights that the operator used according to audit logs, and the requests that the API server denied it, both sorted
-// and each once. Requests of older releases do not count.
+// used returns the rights that the operator used according to audit logs, and the requests that the API server denied it or the account
+// with which OLM v1 installs it, both sorted and each once. Requests of older releases do not count.
 func used(files []string) (rights []right, denied []string, err error) {
 	for _, file := range files {
 		found, refused, err := usedIn(file)
@@ -43,6 +44,9 @@ func usedIn(file string) (rights []right, denied []string, err error) {
 		} else if err != nil {
 			return nil, nil, fmt.Errorf("%s is no audit log in JSON: %w", file, err)
 		}
+		if isInstaller(event) && refusedByAuthorizer(event) {
+			denied = append(denied, event.User.Username+" "+event.Verb+" "+event.RequestURI)
+		}
 		namespace, ours := operatorNamespace(event)
 		if !ours || event.ObjectRef == nil || event.ObjectRef.Resource == "operatorconditions" { // OLM grants these.
 			continue
@@ -59,6 +63,11 @@ func usedIn(file string) (rights []right, denied []string, err error) {
 // refusedByAuthorizer reports whether no rule allows the request. Quotas and admission policies answer 403 as well.
 func refusedByAuthorizer(event auditv1.Event) bool {
 	return event.Annotations["authorization.k8s.io/decision"] == "forbid"
+}
+
+// isInstaller reports whether OLM v1 sent a request to install the operator.
+func isInstaller(event auditv1.Event) bool {
+	return event.User.Username == "system:serviceaccount:"+project.Namespace+":"+bundle.InstallerName
 }
 
 // operatorNamespace returns the namespace of the operator that sent a request, false if it comes from something else or from an older

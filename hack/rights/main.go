@@ -68,7 +68,7 @@ func recordUsed(cmd *cobra.Command, logs []string) error {
 		return slices.ContainsFunc(grants, func(g right) bool { return refused == g.String() || refused == g.String()+ownNamespace })
 	})
 	if len(denied) > 0 {
-		return fmt.Errorf("the operator was denied what it asked for:\n  %s", strings.Join(denied, "\n  "))
+		return fmt.Errorf("the operator, or OLM v1 that installs it, was denied what it asked for:\n  %s", strings.Join(denied, "\n  "))
 	}
 	cmd.Printf("the operator used %d rights, and was denied none\n", len(rights))
 	return nil

@@ -34,6 +34,8 @@ func TestUsedRightsAreThoseOfTheVersionUnderDevelopment(t *testing.T) {
 		event(account, current, `{"apiGroup":"apps","resource":"deployments","namespace":"shop"}`, "patch", `,"responseStatus":{"code":403}`) +
 		event(account, project.Package+"/0.0.1", pods, "watch", "") +
 		event(account, "manager/v0.0.0", pods, "watch", "") +
+		event("system:serviceaccount:memcached-operator-system:memcached-operator-installer", "operator-controller", pods, "list", "") +
+		event("system:serviceaccount:memcached-operator-system:memcached-operator-installer", "operator-controller", pods, "list", denied+`,"requestURI":"/api/v1/pods"`) +
 		event("admin", current, pods, "delete", "")
 	if err := os.WriteFile(log, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
@@ -50,7 +52,7 @@ func TestUsedRightsAreThoseOfTheVersionUnderDevelopment(t *testing.T) {
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Errorf("used rights (-want +got):\n%s", difference)
 	}
-	if difference := cmp.Diff([]string{"secrets: list"}, refused); difference != "" {
+	if difference := cmp.Diff([]string{"secrets: list", "system:serviceaccount:memcached-operator-system:memcached-operator-installer list /api/v1/pods"}, refused); difference != "" {
 		t.Errorf("denied (-want +got):\n%s", difference)
 	}
 }

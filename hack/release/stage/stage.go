@@ -173,25 +173,41 @@ func (s *Stage) push(ctx context.Context, official, tag string, image v1.Image) 
 
 // manifests copies the manifests of olm/, and replaces the registry in them. A second copy names the catalog by its digest.
 func (s *Stage) manifests(catalogImage string) error {
-	paths, err := filepath.Glob(filepath.Join(s.Builder.Root, "olm", "*.yaml"))
+	files, err := s.manifestsOf("olm")
 	if err != nil {
-		return fmt.Errorf("list the manifests in olm: %w", err)
+		return err
 	}
-	files, pinned := checkout.Files{}, checkout.Files{}
-	for _, path := range paths {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return fmt.Errorf("read a manifest: %w", err)
+	pinned := checkout.Files{}
+	for name, content := range files {
+		if pinned[name], err = pin(content, catalogImage); err != nil {
+			return fmt.Errorf("olm/%s: %w", name, err)
 		}
-		name := filepath.Base(path)
-		files[name] = s.Registry.Manifest(content)
-		if pinned[name], err = pin(files[name], catalogImage); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
+	}
+	forV1, err := s.manifestsOf("olm/v1")
+	if err != nil {
+		return err
 	}
 	_, err = files.Write(filepath.Join(s.Out, "olm"))
 	_, errPinned := pinned.Write(filepath.Join(s.Out, "olm-pinned"))
-	return errors.Join(err, errPinned)
+	_, errV1 := forV1.Write(filepath.Join(s.Out, "olm-v1"))
+	return errors.Join(err, errPinned, errV1)
+}
+
+// manifestsOf returns the manifests of a folder, with the registry replaced in them.
+func (s *Stage) manifestsOf(folder string) (checkout.Files, error) {
+	paths, err := filepath.Glob(filepath.Join(s.Builder.Root, filepath.FromSlash(folder), "*.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("list the manifests in %s: %w", folder, err)
+	}
+	files := checkout.Files{}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read a manifest: %w", err)
+		}
+		files[filepath.Base(path)] = s.Registry.Manifest(content)
+	}
+	return files, nil
 }
 
 // pin returns a manifest with which nothing is installed that nobody has approved: a CatalogSource names the image of the catalog by its

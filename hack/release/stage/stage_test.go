@@ -58,8 +58,9 @@ func released(t *testing.T) *stage.Stage {
 		record.File: testkit.Must((&record.Record{Releases: []record.Release{release}}).Encode())(t),
 		"olm/20-catalogsource.yaml": []byte("kind: CatalogSource\nspec:\n  image: " + project.CatalogImage + ":latest\n" +
 			"  updateStrategy: {registryPoll: {interval: 10m}}\n"),
-		"olm/30-subscription.yaml":   []byte("kind: Subscription\nspec: {installPlanApproval: Automatic}\n"),
-		"olm/scorecard/ignored.yaml": []byte("x"),
+		"olm/30-subscription.yaml":      []byte("kind: Subscription\nspec: {installPlanApproval: Automatic}\n"),
+		"olm/v1/10-clustercatalog.yaml": []byte("kind: ClusterCatalog\nspec: {source: {image: {ref: " + project.CatalogImage + ":latest}}}\n"),
+		"olm/scorecard/ignored.yaml":    []byte("x"),
 	}
 	for name, content := range files {
 		tree[project.BundleDir(version)+"/"+name] = content
@@ -98,6 +99,7 @@ func TestMirrorGetsExactlyTheRelease(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"olm/20-catalogsource.yaml":        string(testkit.Must(os.ReadFile(filepath.Join(s.Builder.Root, "olm", "20-catalogsource.yaml")))(t)),
+		"olm-v1/10-clustercatalog.yaml":    string(testkit.Must(os.ReadFile(filepath.Join(s.Builder.Root, "olm", "v1", "10-clustercatalog.yaml")))(t)),
 		"olm-pinned/20-catalogsource.yaml": "kind: CatalogSource\nspec:\n  image: " + result.CatalogImage + "\n",
 		"olm-pinned/30-subscription.yaml":  "kind: Subscription\nspec:\n  installPlanApproval: Manual\n",
 	} {
@@ -142,7 +144,8 @@ func TestRenameNamesTheRegistryInManifests(t *testing.T) {
 	assertPullable(t, result.Versions[0].BundleImage)
 	assertPullable(t, result.CatalogTag)
 	csv := string(testkit.Must(os.ReadFile(filepath.Join(s.Out, project.BundleDir(version), csvFile)))(t))
-	manifest := string(testkit.Must(os.ReadFile(filepath.Join(s.Out, "olm", "20-catalogsource.yaml")))(t))
+	manifest := string(testkit.Must(os.ReadFile(filepath.Join(s.Out, "olm", "20-catalogsource.yaml")))(t)) +
+		string(testkit.Must(os.ReadFile(filepath.Join(s.Out, "olm-v1", "10-clustercatalog.yaml")))(t))
 	if strings.Contains(csv+manifest, "quay.io/example/") || !strings.Contains(csv, "image: "+s.Registry.Host+"/memcached-operator") {
 		t.Errorf("the official registry is still named:\n%s%s", csv, manifest)
 	}
