@@ -21,8 +21,8 @@ type appliedAt struct {
 	at   time.Time
 }
 
-// knownFor returns for how long an object that matched a configuration does not have to be read again; 0 if it has to be now. Whoever
-// waits for that long must not begin to wait anew when something else happens meanwhile.
+// knownFor returns for how long an object that matched a configuration does not have to be read again; 0 if it has to be now. A caller
+// that waits for this duration must not restart its wait when something else happens.
 func (a *Applier) knownFor(reference owned.Reference, wanted *unstructured.Unstructured) time.Duration {
 	known, found := a.applied.Get(reference)
 	applied, _ := known.(appliedAt)
