@@ -97,6 +97,16 @@ func (e *Entry) Edge(installed *Release) Kind {
 	}
 }
 
+// Edge returns the kind of the edge between two releases in any channel, or "" if there is none.
+func (g *Graph) Edge(from, to *Release) Kind {
+	for _, channel := range g.Channels {
+		if entry := channel.Entry(to.Name); entry != nil && entry.Edge(from) != "" {
+			return entry.Edge(from)
+		}
+	}
+	return ""
+}
+
 // Entry returns the entry of a release, or nil if the channel does not have it.
 func (c *Channel) Entry(name string) *Entry {
 	for _, entry := range c.Entries {

@@ -13,6 +13,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/property"
 
 	"github.com/example/memcached-operator/hack/graph"
+	"github.com/example/memcached-operator/hack/internal/testkit"
 )
 
 var (
@@ -275,5 +276,35 @@ func TestLintAgreesWithBruteForceOnRandomGraphs(t *testing.T) {
 	t.Logf("seeds %d to %d: %d graphs with a stuck release, %d without", *firstSeed, *firstSeed+*graphs-1, stuck, fine)
 	if *graphs >= 1000 && (stuck < 100 || fine < 100) {
 		t.Errorf("the random graphs are too similar: %d with a stuck release, %d without", stuck, fine)
+	}
+}
+
+// Whoever names no channel gets to the newest release under OLM v1, if the lint finds nothing wrong in the channels.
+func TestUpgradesWithoutAChannelReachTheHighestRelease(t *testing.T) {
+	walks := 0
+	for seed := *firstSeed; seed < *firstSeed+*graphs; seed++ {
+		catalog := random(seed).catalog()
+		if len(violations(t, catalog)) > 0 {
+			continue
+		}
+		g := testkit.Must(graph.Read(catalog))(t)
+		var goal *graph.Release
+		for _, release := range g.Releases {
+			if release.Deprecated == "" {
+				goal = release
+			}
+		}
+		for _, release := range g.Releases {
+			if release.Version.GT(goal.Version) {
+				continue
+			}
+			if end := graph.Walk(release, goal, g.V1()); end != goal.Name {
+				t.Fatalf("from %s upgrades end at %s, want %s, with -graph.seed=%d -graph.count=1", release.Name, end, goal.Name, seed)
+			}
+			walks++
+		}
+	}
+	if *graphs >= 1000 && walks < 300 {
+		t.Errorf("only %d walks in graphs without a violation", walks)
 	}
 }

@@ -76,28 +76,40 @@ func (c *Channel) V0() (Step, error) {
 }
 
 // V1 returns how OLM v1 upgrades a release for a ClusterExtension that names the channel: to the best of all entries with
-// an edge from it. The installed release is a candidate too, so a deprecated entry does not follow one that is not
-// deprecated. See Resolve in operator-controller, resolve/catalog.go, and SuccessorsOf.
+// an edge from it. The installed release is a candidate too, if the channel has it, so a deprecated entry does not follow one
+// that is not deprecated. A test compares V1, Graph.V1 and Graph.Edge with the resolver of operator-controller v1.2.0.
 func (c *Channel) V1() Step {
-	return func(installed *Release) *Entry {
-		var candidates []*Entry
-		for _, entry := range c.Entries {
-			if entry.Name == installed.Name || entry.Edge(installed) != "" {
-				candidates = append(candidates, entry)
-			}
-		}
-		if len(candidates) == 0 {
-			return nil
-		}
-		if best := slices.MinFunc(candidates, preferredByV1); best.Name != installed.Name {
-			return best
-		}
-		return nil
-	}
+	return func(installed *Release) *Entry { return best(c.Entries, installed, c.Entry(installed.Name) != nil) }
 }
 
-// preferredByV1 sorts deprecated entries last, and higher versions first.
-func preferredByV1(a, b *Entry) int {
+// V1 returns how OLM v1 upgrades a release for a ClusterExtension that names no channel: along the edges of all channels. If
+// the lint is content, such upgrades reach the highest release that is not deprecated, because each step leads at least as
+// high as in the channel of that release.
+func (g *Graph) V1() Step {
+	var entries []*Entry
+	for _, channel := range g.Channels {
+		entries = append(entries, channel.Entries...)
+	}
+	return func(installed *Release) *Entry { return best(entries, installed, true) }
+}
+
+// best returns the entry that OLM v1 prefers of those with an edge from the installed release, or nil if there is none. It also
+// returns nil if the installed release is a candidate itself and is preferred.
+func best(entries []*Entry, installed *Release, candidate bool) *Entry {
+	var found *Entry
+	for _, entry := range entries {
+		if entry.Name != installed.Name && entry.Edge(installed) != "" && (found == nil || preferredByV1(entry.Release, found.Release) < 0) {
+			found = entry
+		}
+	}
+	if found == nil || candidate && preferredByV1(installed, found.Release) < 0 {
+		return nil
+	}
+	return found
+}
+
+// preferredByV1 sorts deprecated releases last, and higher versions first.
+func preferredByV1(a, b *Release) int {
 	if (a.Deprecated == "") != (b.Deprecated == "") {
 		if a.Deprecated == "" {
 			return -1
