@@ -20,7 +20,7 @@ PURE := operator/memcached/update/rollout
 FUZZTIME ?= 5m
 FUZZERS ?= 1
 E2E_TAGS := e2e
-E2E_TIMEOUT := 60m
+E2E_TIMEOUT := 75m
 CLUSTER := go run -C $(CURDIR)/hack/cluster .
 GOTESTSUM := go tool gotestsum --format-icons text --format-hide-empty-pkg --post-run-command .ci/summary --jsonfile $(CACHE)
 
@@ -71,15 +71,15 @@ verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible 
 	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); go run ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
 test: ## unit, golden and envtest tests with the race detector, which needs gcc (RACE= does without); needs no root and no cluster
 	@rm -rf $(CACHE)/audit; mkdir -p $(CACHE)/audit
-	assets=$$($(CLUSTER) assets); promtool=$$($(CLUSTER) tool promtool); memcached=$$($(CLUSTER) memcached); \
-	AUDIT_LOGS=$(CACHE)/audit KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
+	assets=$$($(CLUSTER) assets); tools=($$($(CLUSTER) tool promtool olmv1-resolver)); memcached=$$($(CLUSTER) memcached); \
+	AUDIT_LOGS=$(CACHE)/audit KUBEBUILDER_ASSETS=$$assets PROMTOOL=$${tools[0]} OLMV1_RESOLVER=$${tools[1]} MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
 	sh -c 'result=0; CGO_ENABLED=1 go test $(RACE) -json $$(go list ./... | grep -v $(PURE)) || result=$$?; go test -json ./$(PURE) || result=$$?; go -C hack/cluster test -json ./... && exit $$result'
 	@go run ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
 fuzz: ## run each fuzz target for FUZZTIME; what they find is in testdata/fuzz of its package
 	@memcached=$$($(CLUSTER) memcached); export MEMCACHED_ROOTS=$$memcached; git grep -Eo '^func Fuzz\w+' -- '*_test.go' | sed 's,\(.*\)/[^/]*:func \(.*\),./\1 \2,' | while read -r folder target; do \
 	echo "$$folder $$target"; go test "$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s -parallel $(FUZZERS); done
 e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Installed/side/scorecard for one walk)
-	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
+	@$(if $(LOCAL),$(CLUSTER) up --with-sdk --with-olm-v1,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache))); \
 	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} \
 	$(GOTESTSUM)/e2e.json --format standard-verbose -- -tags=$(E2E_TAGS) -count=1 -parallel=8 -timeout=$(E2E_TIMEOUT) -run '$(RUN)' ./olm/e2e

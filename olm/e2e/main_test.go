@@ -256,18 +256,26 @@ func kubernetesVersion(t *testing.T) string {
 	return version.GitVersion
 }
 
-// namespace creates a namespace with these labels ("key=value") and deletes it when the test ends. It first deletes one that an
-// interrupted run left.
+// namespace creates a namespace with these labels ("key=value") and deletes it when the test ends.
 func namespace(t *testing.T, name string, labels ...string) {
 	t.Helper()
-	remove := func(ctx context.Context) {
-		must(t, suite.cluster.Delete(ctx, "namespace", name, "--timeout=2m"))
-	}
-	remove(t.Context())
-	kubectl(t.Context(), t, "create", "namespace", name)
-	t.Cleanup(func() { remove(context.Background()) })
+	namespaces(t, name)
 	for _, label := range labels {
 		kubectl(t.Context(), t, "label", "namespace", name, label)
+	}
+}
+
+// namespaces creates namespaces and deletes them, all at the same time, when the test ends. It first deletes those that an interrupted run
+// left.
+func namespaces(t *testing.T, names ...string) {
+	t.Helper()
+	remove := func(ctx context.Context) {
+		must(t, suite.cluster.Delete(ctx, append([]string{"namespace", "--timeout=2m"}, names...)...))
+	}
+	remove(t.Context())
+	t.Cleanup(func() { remove(context.Background()) })
+	for _, name := range names {
+		kubectl(t.Context(), t, "create", "namespace", name)
 	}
 }
 

@@ -61,8 +61,10 @@ func reinstallOLM(ctx context.Context, t *testing.T) {
 		return run(ctx, t, words[0], words[1:]...)
 	}
 	sdk("olm", "uninstall", "--version", olmVersion, "--timeout", "5m")
-	if left := kubectl(ctx, t, "get", "crds,namespaces", "-o", "name"); strings.Contains(left, "operators.coreos.com") || strings.Contains(left, "namespace/olm") {
-		t.Errorf("after `olm uninstall` there are still:\n%s", left)
+	for left := range strings.Lines(kubectl(ctx, t, "get", "crds,namespaces", "-o", "name")) {
+		if left = strings.TrimSpace(left); strings.HasSuffix(left, ".operators.coreos.com") || left == "namespace/olm" {
+			t.Errorf("after `olm uninstall` there is still %s", left)
+		}
 	}
 	contains(t, sdk("olm", "install", "--version", olmVersion, "--timeout", "5m"), "Successfully installed OLM")
 }

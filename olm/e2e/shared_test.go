@@ -28,6 +28,8 @@ func TestInstalledOperator(t *testing.T) {
 	must(t, suite.cluster.DeleteResources(ctx))
 	t.Run("a Prometheus has metrics and alerts", metricsAndAlerts)
 	must(t, suite.cluster.DeleteResources(ctx))
+	t.Run("it moves to OLM v1 and back", movedToOLMv1)
+	must(t, suite.cluster.DeleteResources(ctx))
 	t.Run("its removal stops nothing, and leaves what the page says", func(t *testing.T) { uninstalled(t, before) })
 }
 

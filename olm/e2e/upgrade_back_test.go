@@ -26,7 +26,7 @@ func TestWayBackFromProductionCaches(t *testing.T) {
 	const old, newer = "0.2.0", "0.3.0"
 	onlyLocal(t)
 	path := oneByOne(t)
-	w := &policyWalk{t: t, path: path, tenants: []*tenant{newTenant(t, "way-back")}}
+	w := &policyWalk{t: t, path: path, tenants: newTenants(t, "way-back")}
 	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: old, Channel: path.Install, Source: path.source, Catalog: path.catalog})
 	w.create(semver.MustParse(old))
@@ -43,7 +43,7 @@ func TestWayBackFromProductionCaches(t *testing.T) {
 	must(t, suite.cluster.Subscribe(ctx, suite.manifests, walk.Choice{Version: old, Channel: path.Install, Source: path.source}))
 	approve(ctx, t, old)
 	must(t, suite.cluster.WaitOnly(ctx, old, 3*time.Minute))
-	(&users{t: t}).reconciled(old)
+	(&users{t: t, offers: suite.cluster.Offer}).reconciled(old)
 	for _, name := range slices.Sorted(maps.Keys(caches)) {
 		waitVersionBefore(ctx, t, caches[name].key, firstMemcached)
 	}

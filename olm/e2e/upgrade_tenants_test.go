@@ -78,11 +78,14 @@ type tenant struct {
 	clients map[string]clientsOf
 }
 
-// newTenant creates a namespace, and deletes it when the test ends.
-func newTenant(t *testing.T, name string) *tenant {
+// newTenants creates namespaces, and deletes them when the test ends.
+func newTenants(t *testing.T, names ...string) (tenants []*tenant) {
 	t.Helper()
-	namespace(t, name)
-	return &tenant{t: t, namespace: name, clients: map[string]clientsOf{}}
+	namespaces(t, names...)
+	for _, name := range names {
+		tenants = append(tenants, &tenant{t: t, namespace: name, clients: map[string]clientsOf{}})
+	}
+	return tenants
 }
 
 // clientsOf returns a client of the memcached in a pod of a cache.

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +44,7 @@ func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
 			matrix.Walks = append(matrix.Walks, upgrades.Walk{Channels: r.Channels, Steps: walkRoute(t, r)})
 		})
 	}
-	writeReport(t, matrix)
+	writeReport(t, "upgrades", matrix)
 }
 
 // everyRoute returns the routes from every release to the head of every channel.
@@ -132,8 +133,7 @@ func stageOf(version string) string {
 	return isUnderway
 }
 
-// upgrade approves one step, measures it, and fails the test if it was noticed. Then users
-// try what the new version brings.
+// upgrade approves one step and measures it.
 func (u *users) upgrade(step upgrades.Step) upgrades.Step {
 	u.t.Helper()
 	return u.upgradeUntil(step, suite.cluster.WaitOnly)
@@ -145,10 +145,17 @@ func (u *users) upgradeUntil(step upgrades.Step, installed func(context.Context,
 	ctx := u.t.Context()
 	plan, err := suite.cluster.WaitPlan(ctx, step.To, 3*time.Minute)
 	must(u.t, err)
+	return u.measure(step, func() error {
+		return errors.Join(suite.cluster.Approve(ctx, plan), installed(ctx, step.To, 5*time.Minute))
+	})
+}
+
+// measure makes one step, and fails the test if it was noticed. Then users try what the new version brings.
+func (u *users) measure(step upgrades.Step, upgrade func() error) upgrades.Step {
+	u.t.Helper()
 	u.remember()
 	start := time.Now()
-	must(u.t, suite.cluster.Approve(ctx, plan))
-	must(u.t, installed(ctx, step.To, 5*time.Minute))
+	must(u.t, upgrade())
 	took := time.Since(start)
 	u.lookedAfter(step.To)
 	measured := u.notice()
@@ -177,12 +184,12 @@ func approve(ctx context.Context, t *testing.T, version string) {
 }
 
 // writeReport prints the table, and writes it with its picture into the directory that
-// E2E_REPORT names.
-func writeReport(t *testing.T, matrix upgrades.Matrix) {
+// E2E_REPORT names, under this name.
+func writeReport(t *testing.T, name string, matrix upgrades.Matrix) {
 	t.Helper()
-	page := upgrades.Markdown(matrix, "upgrades.svg")
+	page := upgrades.Markdown(matrix, name+".svg")
 	t.Logf("\n%s", page)
-	saveReport(t, map[string][]byte{"upgrades.md": page, "upgrades.svg": upgrades.Picture(matrix)})
+	saveReport(t, map[string][]byte{name + ".md": page, name + ".svg": upgrades.Picture(matrix)})
 }
 
 // saveReport writes files into the directory that E2E_REPORT names.

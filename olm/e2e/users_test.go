@@ -30,10 +30,11 @@ import (
 // itemsPerPod items of itemSize bytes are stored in every cache pod before an upgrade, and read afterwards.
 const itemsPerPod, itemSize = 100, 100
 
-// users have resources of every kind that the operator manages, and use them all the time. They must not notice what happens
-// to the operator.
+// users have resources of every kind that the operator manages, in the namespace default, and use them all the time. They must not notice
+// what happens to the operator.
 type users struct {
 	t      *testing.T
+	offers func(ctx context.Context, version string) (*walk.Offer, error)
 	kinds  []schema.GroupVersionKind // of all their resources
 	caches map[types.UID]*clients.Memcached
 	load   *clients.Load
@@ -44,7 +45,13 @@ type users struct {
 // version.
 func newUsers(t *testing.T, version string) *users {
 	t.Helper()
-	u := &users{t: t}
+	return newUsersOf(t, version, suite.cluster.Offer)
+}
+
+// newUsersOf is newUsers where offers tells what a version offers.
+func newUsersOf(t *testing.T, version string, offers func(context.Context, string) (*walk.Offer, error)) *users {
+	t.Helper()
+	u := &users{t: t, offers: offers}
 	kubectl(t.Context(), t, "apply", "-n", "default", "-f", sample("example-memcached.yaml"))
 	_, err := suite.cluster.WaitReady(t.Context(), inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
@@ -61,7 +68,7 @@ func newUsers(t *testing.T, version string) *users {
 func (u *users) offer(version string) {
 	u.t.Helper()
 	ctx := u.t.Context()
-	offer, err := suite.cluster.Offer(ctx, version)
+	offer, err := u.offers(ctx, version)
 	must(u.t, err)
 	for _, example := range offer.Examples {
 		kind := example.GroupVersionKind()
@@ -83,7 +90,7 @@ func (u *users) use() {
 		must(u.t, u.load.Stop())
 	}
 	var pods corev1.PodList
-	must(u.t, suite.cluster.Client.List(u.t.Context(), &pods, client.MatchingLabels{"app.kubernetes.io/managed-by": "memcached-operator"}))
+	must(u.t, suite.cluster.Client.List(u.t.Context(), &pods, client.InNamespace("default"), client.MatchingLabels{"app.kubernetes.io/managed-by": "memcached-operator"}))
 	u.caches = map[types.UID]*clients.Memcached{}
 	var servers []clients.Server
 	for _, pod := range pods.Items {
@@ -130,7 +137,7 @@ func (u *users) answers(server clients.Server) {
 func (u *users) services() []clients.Server {
 	u.t.Helper()
 	var services corev1.ServiceList
-	must(u.t, suite.cluster.Client.List(u.t.Context(), &services, client.MatchingLabels{"app.kubernetes.io/managed-by": "memcached-operator"}))
+	must(u.t, suite.cluster.Client.List(u.t.Context(), &services, client.InNamespace("default"), client.MatchingLabels{"app.kubernetes.io/managed-by": "memcached-operator"}))
 	var servers []clients.Server
 	for _, service := range services.Items {
 		if address := service.Spec.ClusterIP; suite.local && address != corev1.ClusterIPNone {
@@ -206,7 +213,7 @@ func (u *users) lookedAfter(version string) {
 func (u *users) reconciled(version string) []schema.GroupVersionKind {
 	u.t.Helper()
 	ctx := u.t.Context()
-	offer, err := suite.cluster.Offer(ctx, version)
+	offer, err := u.offers(ctx, version)
 	must(u.t, err)
 	reader := newMetricsReader(u.t)
 	for _, kind := range offer.Kinds {

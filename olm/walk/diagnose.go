@@ -15,6 +15,7 @@ func (c *Cluster) Diagnose(ctx context.Context) string {
 		{"get", "subscriptions.operators.coreos.com", "-A", "-o", "jsonpath={range .items[*]}{.metadata.name}{\": \"}{.status.conditions}{\"\\n\"}{end}"},
 		{"get", "installplans", "-A", "-o", "jsonpath={range .items[*]}{.metadata.name}{\": \"}{.status.phase}{\" \"}{.status.conditions}{\" \"}{.status.bundleLookups[*].conditions}{\"\\n\"}{end}"},
 		{"get", "operatorconditions", "-A", "-o", "yaml"},
+		{"get", "clustercatalogs,clusterextensions", "-o", "yaml"},
 		{"get", MemcachedCRD, "-A", "-o", "yaml"},
 		{"get", ApplicationCRD, "-A", "-o", "yaml"},
 		{"describe", "deployments,pods", "-n", Namespace},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	apimanifests "github.com/operator-framework/api/pkg/manifests"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,6 +37,19 @@ func (c *Cluster) Offer(ctx context.Context, version string) (*Offer, error) {
 	if err := c.Client.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: CSVName(version)}, &csv); err != nil {
 		return nil, fmt.Errorf("read what version %s offers: %w", version, err)
 	}
+	return offerOf(&csv)
+}
+
+// ReadOffer reads what the version of a bundle's folder offers.
+func ReadOffer(folder string) (*Offer, error) {
+	bundle, err := apimanifests.GetBundleFromDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read the bundle in %s: %w", folder, err)
+	}
+	return offerOf(bundle.CSV)
+}
+
+func offerOf(csv *operatorsv1alpha1.ClusterServiceVersion) (*Offer, error) {
 	offer := &Offer{}
 	for _, owned := range csv.Spec.CustomResourceDefinitions.Owned {
 		group := schema.ParseGroupResource(owned.Name).Group

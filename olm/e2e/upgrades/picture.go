@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,6 +20,9 @@ const (
 	textSize = 12
 )
 
+// laneSteps is how many upgrades are drawn in one line, so that the text can be read on a page.
+const laneSteps = 3
+
 // Colours with enough contrast on white. The text has the same information.
 const (
 	good  = "#1a7f37"
@@ -27,18 +31,19 @@ const (
 	faint = "#57606a"
 )
 
-// Picture draws each route as a line of versions, with the measurements of each upgrade at its arrow.
+// Picture draws each route as lines of versions, with the measurements of each upgrade at its arrow.
 func Picture(m Matrix) []byte {
+	parts := split(m.Walks)
 	longest := 1
-	for _, walk := range m.Walks {
-		longest = max(longest, len(walk.Steps))
+	for _, part := range parts {
+		longest = max(longest, len(part.steps))
 	}
-	d := drawing{wide: max(2*margin+(longest+1)*boxWide+longest*arrow, 560), high: heading + len(m.Walks)*lane + margin}
+	d := drawing{wide: max(2*margin+(longest+1)*boxWide+longest*arrow, 560), high: heading + len(parts)*lane + margin}
 	d.begin(summary(m))
 	d.text(margin, margin+10, 16, plain, "start", summary(m))
 	d.text(margin, margin+30, textSize, faint, "start", fmt.Sprintf("Kubernetes %s, OLM %s. Clients write and read all the time; a cache's items live in memory only.", m.Kubernetes, m.OLM))
-	for i, walk := range m.Walks {
-		d.walk(heading+i*lane, walk)
+	for i, part := range parts {
+		d.part(heading+i*lane, part)
 	}
 	d.out.WriteString("</svg>\n")
 	return d.out.Bytes()
@@ -55,14 +60,32 @@ func (d *drawing) begin(title string) {
 	fmt.Fprintf(&d.out, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", d.wide, d.high)
 }
 
-func (d *drawing) walk(top int, walk Walk) {
-	d.text(margin, top+22, textSize, faint, "start", "channel "+strings.Join(walk.Channels, ", "))
+// part is a line of a walk.
+type part struct {
+	title, first string // first says what the first version is.
+	steps        []Step
+}
+
+// split returns the lines of all walks.
+func split(walks []Walk) (parts []part) {
+	for _, walk := range walks {
+		channels := "channel " + strings.Join(walk.Channels, ", ")
+		next := part{title: channels, first: "installed"}
+		for steps := range slices.Chunk(walk.Steps, laneSteps) {
+			next.steps = steps
+			parts = append(parts, next)
+			next = part{title: channels + ", continued", first: steps[len(steps)-1].Stage}
+		}
+	}
+	return parts
+}
+
+func (d *drawing) part(top int, p part) {
+	d.text(margin, top+22, textSize, faint, "start", p.title)
 	middle := top + 74
 	x := margin
-	for i, s := range walk.Steps {
-		if i == 0 {
-			d.box(x, middle, s.From, "installed", plain)
-		}
+	d.box(x, middle, p.steps[0].From, p.first, plain)
+	for _, s := range p.steps {
 		d.step(x+boxWide, middle, s)
 		x += boxWide + arrow
 		d.box(x, middle, s.To, s.Stage, colour(s))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,20 @@ func TestThePageHasARowForEachUpgrade(t *testing.T) {
 
 func TestThePictureShowsEachRoute(t *testing.T) {
 	golden(t, "upgrades.svg", upgrades.Picture(matrix()))
+}
+
+// A long walk goes on in the next line, with the version at which the line before ends.
+func TestThePictureWrapsALongWalk(t *testing.T) {
+	long := upgrades.Matrix{Walks: []upgrades.Walk{{Channels: []string{"fast"}}}}
+	for _, version := range []string{"1", "2", "3", "4"} {
+		long.Walks[0].Steps = append(long.Walks[0].Steps, fine(version, version+"+", "replaces", "released"))
+	}
+	picture := string(upgrades.Picture(long))
+	for _, part := range []string{">channel fast<", ">channel fast, continued<", ">installed<", ">4<"} {
+		if strings.Count(picture, part) != 1 {
+			t.Errorf("%s is there %d times, want once", part, strings.Count(picture, part))
+		}
+	}
 }
 
 func TestThePictureIsWellFormed(t *testing.T) {

@@ -66,6 +66,49 @@ func Routes(g *graph.Graph, from []string) ([]Route, error) {
 	return routes, nil
 }
 
+// Pinned returns routes from the releases along edges of any channel, as OLM v1 upgrades to a pinned version. Together they take every
+// edge between two consecutive releases, and every edge to the highest release, once; with every they take all edges.
+func Pinned(g *graph.Graph, from []string, every bool) []Route {
+	left := map[Edge]bool{}
+	for i, start := range g.Releases {
+		later := g.Releases[i+1:]
+		for n, to := range later {
+			kind := g.Edge(start, to)
+			if kind != "" && slices.Contains(from, start.Name) && (every || n == 0 || n == len(later)-1) {
+				left[Edge{From: start, To: to, Kind: kind}] = true
+			}
+		}
+	}
+	var routes []Route
+	for _, start := range g.Releases {
+		for steps := take(g, left, start); len(steps) > 0; steps = take(g, left, start) {
+			routes = append(routes, Route{Start: start, Channels: []string{"any"}, Steps: steps})
+		}
+	}
+	return routes
+}
+
+// take removes the edges of a path from a release, which leads to the nearest release each time, and returns them.
+func take(g *graph.Graph, left map[Edge]bool, at *graph.Release) (steps []Edge) {
+	for edge := nearest(g, left, at); edge.To != nil; edge = nearest(g, left, edge.To) {
+		delete(left, edge)
+		steps = append(steps, edge)
+	}
+	return steps
+}
+
+// nearest returns the edge from a release to the lowest one, without To if there is none.
+func nearest(g *graph.Graph, edges map[Edge]bool, from *graph.Release) Edge {
+	for _, to := range g.Releases {
+		for _, kind := range []graph.Kind{graph.Replaces, graph.Skips, graph.SkipRange} {
+			if edge := (Edge{From: from, To: to, Kind: kind}); edges[edge] {
+				return edge
+			}
+		}
+	}
+	return Edge{}
+}
+
 // follow returns the route from the release to the head of the channel.
 func follow(g *graph.Graph, start *graph.Release, channel *graph.Channel) (*Route, error) {
 	install, err := installable(g, start, channel)

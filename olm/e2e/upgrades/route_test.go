@@ -102,3 +102,22 @@ func TestNoRouteIsAnError(t *testing.T) {
 		})
 	}
 }
+
+// What is pinned goes along any edge of any channel, once.
+func TestPinnedRoutesTakeEveryEdgeOnce(t *testing.T) {
+	g := channels(t, "{schema: olm.channel, package: p, name: candidate, entries: [{name: p.v0.1.0}, {name: p.v0.2.0, replaces: p.v0.1.0}, "+
+		"{name: p.v0.3.0, skips: [p.v0.1.0]}]}\n---\n{schema: olm.channel, package: p, name: fast, entries: [{name: p.v0.3.0, replaces: p.v0.2.0}, "+
+		"{name: p.v0.4.0, replaces: p.v0.3.0, skipRange: '<0.4.0'}]}")
+	for every, want := range map[bool][]string{
+		false: {"0.1.0 > 0.2.0 > 0.3.0 > 0.4.0 (any)", "0.1.0 > 0.4.0 (any)", "0.2.0 > 0.4.0 (any)"},
+		true:  {"0.1.0 > 0.2.0 > 0.3.0 > 0.4.0 (any)", "0.1.0 > 0.3.0 (any)", "0.1.0 > 0.4.0 (any)", "0.2.0 > 0.4.0 (any)"},
+	} {
+		var got []string
+		for _, route := range upgrades.Pinned(g, []string{"p.v0.1.0", "p.v0.2.0", "p.v0.3.0"}, every) {
+			got = append(got, route.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("every edge: %t (-want +got):\n%s", every, diff)
+		}
+	}
+}
