@@ -13,10 +13,11 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
-// soon is how fast drift is put back. Changes that are not urgent wait for watch.Settle.
-const soon = 2 * time.Second
+// soon is how fast drift is put back. A change that were not urgent would wait for watch.StatusDelay, and a busy machine takes seconds.
+const soon = watch.StatusDelay / 2
 
 func TestDriftIsPutBackAndAnnounced(t *testing.T) {
 	for name, test := range map[string]struct {
