@@ -181,7 +181,7 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 	// tools which check bundles do not take for the removed events.k8s.io/v1beta1.
 	recorder := mgr.GetEventRecorderFor(owned.Manager)
 	reporter := func(kind string) *report.Reporter {
-		return &report.Reporter{Kind: kind, Client: mgr.GetClient(), Recorder: recorder, Metrics: own, Work: options.Work}
+		return &report.Reporter{Kind: kind, Client: mgr.GetClient(), Recorder: recorder, Metrics: own, Work: options.Work, Clock: clock.RealClock{}}
 	}
 	for _, controller := range []interface{ SetUp(manager.Manager) error }{
 		&memcached.Reconciler{

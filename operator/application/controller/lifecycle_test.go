@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,13 +24,16 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
-// The lower bound of writes is six: the claim of the host, four objects, and a status. One more tells that it has begun.
-func TestANewApplicationBecomesReadyWithSevenWrites(t *testing.T) {
+// A new Application costs a write for the claim of its host, one for each of its four objects, one for its status, and no read.
+func TestANewApplicationBecomesReadyWithSixWrites(t *testing.T) {
 	s := newSuite(t)
+	created := time.Now()
 	s.create(sample())
 	ready := s.awaitReady("application-sample", 2)
+	took := time.Since(created)
 
 	if ready.Status.URL != "http://example.foo.com/" {
 		t.Errorf("the URL is %q", ready.Status.URL)
@@ -51,9 +55,11 @@ func TestANewApplicationBecomesReadyWithSevenWrites(t *testing.T) {
 	}
 	s.AssertQuiet(s.everything("application-sample")...)
 	writes := s.Operator.Traffic.Writes()
-	t.Logf("writes for a new application: %v", writes)
-	if len(writes) > 7 || len(writes) < 6 {
-		t.Errorf("%d writes for a new application, want 6 or 7: %v", len(writes), writes)
+	if want := 6 + int(took/watch.StatusDelay); len(writes) != want {
+		t.Errorf("%d writes for a new application that was ready after %s, want %d: %v", len(writes), took, want, writes)
+	}
+	if reads := s.Operator.Traffic.LiveReads(); len(reads) > 0 {
+		t.Errorf("reads for a new application: %v", reads)
 	}
 	for _, write := range writes {
 		if write.Method != http.MethodPatch || write.Code >= 300 {

@@ -61,13 +61,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		next := application.DeepCopy()
 		conditions.SetUnread(&next.Status.Conditions, application.Generation, err, now)
-		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: application, After: next, Err: err}))
+		_, err := r.Reporter.Report(ctx, report.Outcome{Before: application, After: next, Err: err})
+		return reconcileerror.Resolve(err)
 	}
 	in, claimErr := r.claimHost(ctx, in)
 	in.PodSecurity = r.PodSecurity
 	application = in.Application
 	if reconcileerror.IsStale(claimErr) {
-		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: application, After: application, Err: claimErr}))
+		_, err := r.Reporter.Report(ctx, report.Outcome{Before: application, After: application, Err: claimErr})
+		return reconcileerror.Resolve(err)
 	}
 	plan, planErr := desired.Plan(in)
 	id := desired.Identity(application)
@@ -82,10 +84,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	next.Status = status.Application(in, conditions.Reconcile{
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 	})
-	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
+	wait, err := r.Reporter.Report(ctx, report.Outcome{
 		Before: application, After: next, RolloutByOperator: workload.RolloutByOperator(observed.Deployment),
 		Changes: applied.Changes, Rollout: observed.Workload(), Err: err,
-	}), recheck(in))
+	})
+	return reconcileerror.Resolve(err, wait, recheck(in))
 }
 
 func removesIngress(change apply.Change) bool {

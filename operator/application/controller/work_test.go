@@ -153,7 +153,7 @@ func TestARolloutByTheUserIsNoWork(t *testing.T) {
 	s.awaitReady("web", 1)
 	s.HoldContainers("ContainerCreating")
 	s.Edit(s.application("web"), `{"spec":{"image":"registry.example.com/web:2"}}`)
-	s.awaitReason(object, v1alpha1.ReasonPodsUpdating)
+	s.awaitReason(object, v1alpha1.ReasonPodsStopping) // The old pod runs until the new one is ready.
 	s.awaitWork(false)
 	s.restart(olmcondition.ReasonNothingInProgress)
 	s.Edit(s.application("web"), `{"spec":{"replicas":2}}`)

@@ -43,7 +43,10 @@ func Application(in desired.Inputs, run conditions.Reconcile) v1alpha1.Applicati
 		Checks: []conditions.Check{
 			func(conditions.Workload) (string, string, bool) { return hostConflict(in) },
 			func(conditions.Workload) (string, string, bool) { return cacheNotFound(in) },
-			func(conditions.Workload) (string, string, bool) { return cacheNotBound(in) },
+			func(conditions.Workload) (string, string, bool) { return cacheNotBound(in, reported) },
+		},
+		Waits: []conditions.Check{
+			func(conditions.Workload) (string, string, bool) { return cacheNotBound(in, notReported) },
 		},
 	}
 	next.Selector = run.Selector
@@ -101,10 +104,15 @@ func cacheNotFound(in desired.Inputs) (string, string, bool) {
 		listed(missing, "does", "do"), in.Application.Namespace, them(missing)), true
 }
 
-// cacheNotBound reports caches that exist, but have not published how to connect to them.
-func cacheNotBound(in desired.Inputs) (string, string, bool) {
+// reported and notReported tell whether the operator has reported on a cache. A new one is reported on when it is ready, or after some
+// seconds, and nobody has to act before.
+func reported(cache *cachev1alpha1.Memcached) bool    { return len(cache.Status.Conditions) > 0 }
+func notReported(cache *cachev1alpha1.Memcached) bool { return !reported(cache) }
+
+// cacheNotBound reports caches that exist, but have not published how to connect to them. of limits them to some.
+func cacheNotBound(in desired.Inputs, of func(*cachev1alpha1.Memcached) bool) (string, string, bool) {
 	unbound := cachesThat(in, func(found *cachev1alpha1.Memcached) bool {
-		return found != nil && found.Status.Binding == nil
+		return found != nil && found.Status.Binding == nil && of(found)
 	})
 	if len(unbound) == 0 {
 		return "", "", false

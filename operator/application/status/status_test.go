@@ -36,7 +36,11 @@ func bound(name string) v1alpha1.Memcached {
 	}).Obj()
 }
 
-func unbound(name string) v1alpha1.Memcached { return *testkit.MakeMemcached(name).Obj() }
+func unbound(name string) v1alpha1.Memcached {
+	return *testkit.MakeMemcached(name).Status(v1alpha1.MemcachedStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady}}}).Obj()
+}
+
+func unreported(name string) v1alpha1.Memcached { return *testkit.MakeMemcached(name).Obj() }
 
 // holder is an Application that has claimed the host a.example.com with a path.
 func holder(namespace, path string) []desired.Rival {
@@ -125,6 +129,11 @@ func TestConditionsOfAnApplication(t *testing.T) {
 		"a cache has not published its address": {
 			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a"), unbound("b")}, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
 			want:    "False/CacheNotBound True/AllPodsReady False/AsExpected True/CacheNotBound",
+			message: "Memcached b has no status.binding yet: see kubectl describe memcached b",
+		},
+		"a cache is new": {
+			application: web().Caches("a", "b"), caches: []v1alpha1.Memcached{bound("a"), unreported("b")}, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(2),
+			want:    "False/CacheNotBound True/AllPodsReady True/CacheNotBound False/AsExpected",
 			message: "Memcached b has no status.binding yet: see kubectl describe memcached b",
 		},
 		"a missing cache comes before one without an address": {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -77,6 +78,7 @@ type Applier struct {
 	converter managedfields.TypeConverter // For kinds in the scheme.
 	deduced   managedfields.TypeConverter // For other kinds: lists are atomic.
 	rewritten sync.Map                    // The rewrites of objects that others change whenever they are written.
+	confirmed *lru.Cache                  // The UIDs of owners that were read live.
 	recheck   time.Duration
 	applied   *expiring.Expiring // The configurations that unwatched objects were seen to match, as appliedAt.
 	clock     clock.PassiveClock
@@ -94,7 +96,7 @@ func New(cached, live client.Reader, writer Writer, scheme *runtime.Scheme, rech
 	return &Applier{
 		cached: cached, live: live, writer: writer, scheme: scheme,
 		converter: applyconfigurations.NewTypeConverter(scheme), deduced: managedfields.NewDeducedTypeConverter(),
-		recheck: recheck, applied: expiring.NewExpiring(), clock: clock.RealClock{},
+		confirmed: lru.New(maxConfirmed), recheck: recheck, applied: expiring.NewExpiring(), clock: clock.RealClock{},
 	}
 }
 
@@ -104,6 +106,7 @@ func New(cached, live client.Reader, writer Writer, scheme *runtime.Scheme, rech
 // deleted or the API server rejects an object, Stale if the owner or the object has changed since it was read.
 func (a *Applier) Apply(ctx context.Context, owner client.Object, plan owned.Plan) (Result, error) {
 	result := Result{Confirmed: sets.New[owned.Reference]()}
+	plan.New = plan.New && !a.isConfirmed(owner) // What was made once, and is missing, may have been deleted with its owner.
 	var errs []error
 	for _, configuration := range plan.Present {
 		reference := owned.ReferenceTo(configuration)
@@ -121,6 +124,9 @@ func (a *Applier) Apply(ctx context.Context, owner client.Object, plan owned.Pla
 		}
 	}
 	for _, reference := range plan.Absent {
+		if plan.New && !a.watched(reference) {
+			continue // To look for it would be a read.
+		}
 		err := a.absent(ctx, owner, reference, &result)
 		errs = append(errs, err)
 		if hopeless(ctx, err) {

@@ -154,8 +154,10 @@ func TestAnOutdatedOwnerChangesNothing(t *testing.T) {
 	}
 }
 
+// An owner that is not new and whose objects are missing may have been deleted together with them.
 func TestADeletedOwnerCreatesNothing(t *testing.T) {
 	owner := newOwner(t)
+	owner.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady}}
 	if err := cluster.Client.Delete(t.Context(), owner.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,12 @@
 // A Deployment that keeps no records (owned.Rendered) is annotated in the same write with who wanted its pod template. That is neither
 // compared nor part of the hash, and no reason to write.
 //
-// Immediately before each write, the owner is read from the API server. If it differs from what the caller has seen,
-// nothing is written: an operator with an outdated copy of the owner must never scale down a running cache. The
-// resourceVersion protects the owned object in the same way.
+// Immediately before a write that ends pods or deletes something, the owner is read from the API server. If it differs from what the
+// caller has seen, nothing is written: an operator with an outdated copy of the owner must never scale down a running cache. For other
+// writes to existing objects that is done once for each owner, which protects what an earlier leader has written. The resourceVersion
+// protects the owned object in the same way.
+//
+// The objects of a new owner are created without reading anything: such a write conflicts with an object that is there.
 //
 // Admission policies and webhooks may change more than a write asks for. So a write that only repairs is dry-run first: it is left out
 // if it would change nothing, because something rewrites the object each time. Workloads whose template is recorded (owned.Recorded)

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -28,38 +29,63 @@ const (
 )
 
 // find returns the object that reference names if it may be changed for owner, nil if there is none. Normally it reads
-// the cache only. It asks the API server if the cache does not have the object, which may be there without the
-// operator's label, if the owner reference is missing, and if the kind is unwatched. wanted is the configuration to apply.
+// the cache only. It asks the API server if the owner reference is missing and, unless the plan is new, if the kind is unwatched or the
+// cache does not have the object, which may be there without the operator's label. wanted is the configuration to apply.
 func (a *Applier) find(
-	ctx context.Context, owner client.Object, reference owned.Reference, wanted *unstructured.Unstructured,
+	ctx context.Context, owner client.Object, isNew bool, reference owned.Reference, wanted *unstructured.Unstructured,
 ) (client.Object, error) {
-	object := Empty(a.scheme, reference.GroupVersionKind)
-	key := client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
-	known := !Unwatched(reference)
-	if known {
+	cached := false
+	if a.watched(reference) {
+		object, key := Empty(a.scheme, reference.GroupVersionKind), keyOf(reference)
 		err := a.cached.Get(ctx, key, object)
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("read %s %s from the cache: %w", reference.Kind, key, err)
 		}
-		known = err == nil && metav1.IsControlledBy(object, owner)
-	}
-	if !known {
-		object = Empty(a.scheme, reference.GroupVersionKind)
-		if err := a.live.Get(ctx, key, object); apierrors.IsNotFound(err) {
-			return nil, nil // Documented: there is no such object.
-		} else if err != nil {
-			return nil, fmt.Errorf("read %s %s: %w", reference.Kind, key, err)
+		if cached = err == nil; cached && metav1.IsControlledBy(object, owner) {
+			return object, a.checkOwner(object, wanted, owner)
 		}
 	}
-	gvk, err := apiutil.GVKForObject(owner, a.scheme)
-	if err != nil {
-		return nil, fmt.Errorf("find the kind of the owner: %w", err)
+	if isNew && !cached {
+		return nil, nil // Documented: there is no such object, or the write finds out.
 	}
-	return object, checkOwner(object, wanted, owner, gvk)
+	return a.findLive(ctx, owner, reference, wanted)
+}
+
+// findLive is find without the cache.
+func (a *Applier) findLive(
+	ctx context.Context, owner client.Object, reference owned.Reference, wanted *unstructured.Unstructured,
+) (client.Object, error) {
+	object, key := Empty(a.scheme, reference.GroupVersionKind), keyOf(reference)
+	if err := a.live.Get(ctx, key, object); apierrors.IsNotFound(err) {
+		return nil, nil // Documented: there is no such object.
+	} else if err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", reference.Kind, key, err)
+	}
+	return object, a.checkOwner(object, wanted, owner)
+}
+
+// findUnexpected returns the object that is there although it was to be created. The error is Stale if it is gone again, and if it is a
+// workload that the cache is about to show: the plan was made without it.
+func (a *Applier) findUnexpected(
+	ctx context.Context, owner client.Object, reference owned.Reference, recorded *owned.Recorded, wanted *unstructured.Unstructured,
+) (client.Object, error) {
+	found, err := a.findLive(ctx, owner, reference, wanted)
+	if err == nil && (found == nil || recorded != nil && owned.ManagedSelector().Matches(labels.Set(found.GetLabels()))) {
+		err = reconcileerror.Stale(fmt.Errorf("%s %s has just been created or deleted", reference.Kind, reference.Name))
+	}
+	return found, err
+}
+
+func keyOf(reference owned.Reference) client.ObjectKey {
+	return client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
 }
 
 // checkOwner returns nil if object may be changed for owner, and otherwise an error that says why not.
-func checkOwner(object client.Object, wanted *unstructured.Unstructured, owner client.Object, ownerKind schema.GroupVersionKind) error {
+func (a *Applier) checkOwner(object client.Object, wanted *unstructured.Unstructured, owner client.Object) error {
+	ownerKind, err := apiutil.GVKForObject(owner, a.scheme)
+	if err != nil {
+		return fmt.Errorf("find the kind of the owner: %w", err)
+	}
 	controller, kind := metav1.GetControllerOf(object), wanted.GetKind()
 	applied := owned.Applied(object, wanted.GetLabels()[owned.LabelName])
 	switch {

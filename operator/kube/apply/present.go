@@ -2,18 +2,23 @@ package apply
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 )
+
+// noVersion is a resourceVersion that no object has. An apply with it creates an object, and conflicts with one that is there: the API
+// server compares versions only if there is an object (k8s.io/apiserver, Store.Update in pkg/registry/generic/registry, the same in 1.32
+// and 1.36). Without it, an apply would merge with an object of somebody else that has no field in conflict.
+const noVersion = "1"
+
+// errExists means that an object was to be created, and there is one.
+var errExists = errors.New("the object exists")
 
 // present makes one object match the configuration.
 func (a *Applier) present(
@@ -31,9 +36,17 @@ func (a *Applier) present(
 		}
 		result.Recheck = a.recheck
 	}
-	found, change, err := a.compared(ctx, owner, reference, recorded, wanted)
-	if err == nil && change != nil {
-		err = a.change(ctx, owner, plan, configuration, wanted, found, *change, result)
+	found, err := a.find(ctx, owner, plan.New, reference, wanted)
+	if err == nil {
+		err = a.match(ctx, owner, plan, configuration, wanted, found, result)
+	}
+	if errors.Is(err, errExists) {
+		if found, err = a.findUnexpected(ctx, owner, reference, recorded, wanted); err == nil {
+			err = a.match(ctx, owner, plan, configuration, wanted, found, result)
+		}
+	}
+	if a.kindIsGone(reference, err) {
+		return nil
 	}
 	if err == nil {
 		a.noteApplied(reference, wanted)
@@ -41,20 +54,20 @@ func (a *Applier) present(
 	return err
 }
 
-// compared returns the object that is there, nil if there is none, and the change that makes it match the configuration, nil if nothing
-// is to be written.
-func (a *Applier) compared(
-	ctx context.Context, owner client.Object, reference owned.Reference, recorded *owned.Recorded, wanted *unstructured.Unstructured,
-) (client.Object, *Change, error) {
-	found, err := a.find(ctx, owner, reference, wanted)
-	if a.kindIsGone(reference, err) {
-		return nil, nil, nil
+// match makes found, nil for no object, match the configuration. The error is errExists if there is an object although found is nil.
+func (a *Applier) match(
+	ctx context.Context, owner client.Object, plan owned.Plan, configuration owned.Configuration,
+	wanted *unstructured.Unstructured, found client.Object, result *Result,
+) error {
+	reference := owned.ReferenceTo(configuration)
+	change := &Change{Action: Created, Object: reference}
+	if found != nil {
+		var err error
+		if change, err = a.changeOf(reference, recordedIn(plan, reference), wanted, found); err != nil || change == nil {
+			return err
+		}
 	}
-	if err != nil || found == nil {
-		return nil, &Change{Action: Created, Object: reference}, err
-	}
-	change, err := a.changeOf(reference, recorded, wanted, found)
-	return found, change, err
+	return a.change(ctx, owner, plan, configuration, wanted, found, *change, result)
 }
 
 // change writes a configuration over found, if that may be done.
@@ -66,7 +79,7 @@ func (a *Applier) change(
 	if err := checkRendering(plan, configuration, wanted, found); err != nil {
 		return reconcileerror.Join(err, a.scaleOnly(ctx, owner, wanted, found, wish, result))
 	}
-	found, change, err := a.prepare(ctx, owner, recordedIn(plan, reference), wanted, found, &wish, result)
+	found, change, err := a.prepare(ctx, owner, plan, wanted, found, &wish, result)
 	if err != nil || change == nil {
 		return err
 	}
@@ -77,12 +90,19 @@ func (a *Applier) change(
 		if a.kindIsGone(reference, err) {
 			return nil
 		}
+		if found == nil && (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)) {
+			wanted.SetResourceVersion("") // It is to be compared again.
+			return errExists
+		}
 		if found == nil || !apierrors.IsInvalid(err) {
 			return explain(reference, err)
 		}
 		if err := a.writeOverRivals(ctx, wanted, reference, err); err != nil {
 			return err
 		}
+	}
+	if found == nil && isWorkload(reference) {
+		a.confirmed.Add(owner.GetUID(), nil)
 	}
 	result.Changes = append(result.Changes, *change)
 	result.Objects = append(result.Objects, wanted)
@@ -109,15 +129,19 @@ func (a *Applier) changeOf(
 // prepare makes sure that a change may be written. It returns the object to write over and the change that is left, nil if nothing is
 // left or the write has to wait.
 func (a *Applier) prepare(
-	ctx context.Context, owner client.Object, recorded *owned.Recorded,
+	ctx context.Context, owner client.Object, plan owned.Plan,
 	wanted *unstructured.Unstructured, found client.Object, change *Change, result *Result,
 ) (client.Object, *Change, error) {
+	recorded := recordedIn(plan, change.Object)
 	if change.Action == Repaired && recorded == nil {
 		if rewritten, err := a.isRewritten(ctx, wanted, found); err != nil || rewritten {
 			return found, nil, explain(change.Object, err)
 		}
 	}
-	if err := a.confirm(ctx, owner); err != nil {
+	if found == nil && plan.New {
+		return nil, change, nil
+	}
+	if err := a.confirmFor(ctx, owner, found == nil || disturbsPods(*change, wanted, found)); err != nil {
 		return found, nil, err
 	}
 	if found == nil || recorded == nil {
@@ -130,40 +154,14 @@ func (a *Applier) prepare(
 // decision is based on, nil if there was none.
 func (a *Applier) write(ctx context.Context, wanted *unstructured.Unstructured, found client.Object, options ...client.ApplyOption) error {
 	options = append(options, client.FieldOwner(owned.Manager))
-	if found != nil {
+	if found == nil {
+		wanted.SetResourceVersion(noVersion)
+	} else {
 		// The object belongs to the owner, so conflicts are forced. The uid prevents that the apply creates a new
 		// object, and the resourceVersion that it overwrites a version that was not compared.
 		options = append(options, client.ForceOwnership)
 		wanted.SetUID(found.GetUID())
 		wanted.SetResourceVersion(found.GetResourceVersion())
 	}
-	// Without force, the apply conflicts with an object that another client has created since the read.
 	return a.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), options...)
-}
-
-// confirm checks that the owner has not changed since the caller read it.
-func (a *Applier) confirm(ctx context.Context, owner client.Object) error {
-	gvk, err := apiutil.GVKForObject(owner, a.scheme)
-	if err != nil {
-		return fmt.Errorf("find the kind of the owner: %w", err)
-	}
-	return Confirm(ctx, a.live, owner, gvk)
-}
-
-// Confirm checks that the spec of an object of the given kind has not changed since the caller read it. If it has, the error is
-// Stale.
-func Confirm(ctx context.Context, live client.Reader, object client.Object, gvk schema.GroupVersionKind) error {
-	name := gvk.Kind + " " + client.ObjectKeyFromObject(object).String()
-	now := &metav1.PartialObjectMetadata{}
-	now.SetGroupVersionKind(gvk)
-	err := live.Get(ctx, client.ObjectKeyFromObject(object), now)
-	switch {
-	case apierrors.IsNotFound(err):
-		return reconcileerror.Stale(fmt.Errorf("%s was deleted during the reconcile", name))
-	case err != nil:
-		return fmt.Errorf("read %s: %w", name, err)
-	case now.UID != object.GetUID() || now.Generation != object.GetGeneration() || !now.DeletionTimestamp.IsZero():
-		return reconcileerror.Stale(fmt.Errorf("%s changed during the reconcile", name))
-	}
-	return nil
 }

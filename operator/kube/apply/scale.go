@@ -23,7 +23,8 @@ func (a *Applier) scaleOnly(
 	if found == nil || found.GetAnnotations()[workload.RenderingAnnotation] == "" || !slices.Contains(change.Fields, replicasPath) {
 		return nil
 	}
-	if err := a.confirm(ctx, owner); err != nil {
+	change.Fields = []string{replicasPath}
+	if err := a.confirmFor(ctx, owner, disturbsPods(change, wanted, found)); err != nil {
 		return err
 	}
 	_, err := a.scale(ctx, owned.Recorded{Object: change.Object}, wanted, found, result)

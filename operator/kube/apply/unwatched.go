@@ -15,6 +15,11 @@ func Unwatched(reference owned.Reference) bool {
 	return reference.GroupVersionKind == corev1.SchemeGroupVersion.WithKind("Secret")
 }
 
+// watched reports whether the operator's cache has the objects of a kind. It has none of kinds without a Go type.
+func (a *Applier) watched(reference owned.Reference) bool {
+	return a.scheme.Recognizes(reference.GroupVersionKind) && !Unwatched(reference)
+}
+
 // appliedAt is when an object was seen to match a configuration with a hash, or was written with it. The hash covers the owner.
 type appliedAt struct {
 	hash string

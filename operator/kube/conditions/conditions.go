@@ -54,8 +54,8 @@ type Workload struct {
 	// Update is the progress of an update that the operator performs itself, nil if Kubernetes performs it.
 	Update *workload.Progress
 
-	// Checks detect problems that only this kind can have.
-	Checks []Check
+	// Checks detect problems that only this kind can have, and Waits what it waits for that needs nobody to act.
+	Checks, Waits []Check
 }
 
 // SetAll sets the four conditions. It keeps conditions of other types, and the transition time of a condition whose
@@ -152,10 +152,22 @@ func (w Workload) progressing() metav1.Condition {
 	case w.Update != nil && w.Update.Pulling != "":
 		condition.Reason, condition.Message = w.Updating, w.Update.Pulling
 	default:
-		condition.Status, condition.Reason = metav1.ConditionFalse, v1alpha1.ReasonAsExpected
-		condition.Message = "No change is in progress"
+		return w.waiting()
 	}
 	return condition
+}
+
+// waiting is the condition Progressing when the pods are as they should be.
+func (w Workload) waiting() metav1.Condition {
+	for _, wait := range w.Waits {
+		if reason, message, waits := wait(w); waits {
+			return metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+		}
+	}
+	return metav1.Condition{
+		Type: v1alpha1.ConditionProgressing, Status: metav1.ConditionFalse,
+		Reason: v1alpha1.ReasonAsExpected, Message: "No change is in progress",
+	}
 }
 
 // updatingMessage says how many pods have the latest template, and what the operator does about the next one.

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -75,8 +76,14 @@ type Reporter struct {
 	// Work tracks rollouts that an upgrade of the operator should wait for.
 	Work *olmcondition.Tracker
 
+	// Clock tells how long a status has waited.
+	Clock clock.PassiveClock
+
 	// superseded maps names to the resourceVersion that the last status was computed from.
 	superseded sync.Map
+
+	// waiting maps names to the waitingStatus that has not been written yet.
+	waiting sync.Map
 }
 
 // Read reads the object to reconcile. If it returns false, there is nothing to reconcile: the object is gone, or the error says
@@ -87,6 +94,7 @@ func (r *Reporter) Read(ctx context.Context, name types.NamespacedName, object O
 	if apierrors.IsNotFound(err) || err == nil && !object.GetDeletionTimestamp().IsZero() {
 		r.Work.Gone(r.tracked(name))
 		r.superseded.Delete(name)
+		r.waiting.Delete(name)
 		return false, nil // The garbage collector deletes what the object owns.
 	}
 	if err != nil {
@@ -134,11 +142,12 @@ type Step struct {
 	IgnoresRestart bool
 }
 
-// Report reports the outcome of a reconcile and returns its error. Changes are reported first and even if the reconcile
+// Report reports the outcome of a reconcile. It returns its error, and when to reconcile again because the status waits, 0 if it does
+// not. Changes are reported first and even if the reconcile
 // failed: a repeated reconcile has nothing left to do and would not report them. A new reason of the condition Ready is
 // reported after the status is written, so that a repeated reconcile does not report it twice. No status is written if the
 // error is Stale.
-func (r *Reporter) Report(ctx context.Context, o Outcome) error {
+func (r *Reporter) Report(ctx context.Context, o Outcome) (time.Duration, error) {
 	r.announceChanges(ctx, o.Before, o.Changes)
 	if o.Step.Text != "" {
 		log.FromContext(ctx).Info(o.Step.Text)
@@ -148,7 +157,8 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) error {
 			r.Recorder.Event(o.Before, corev1.EventTypeNormal, v1alpha1.EventNodeUpdating, o.Step.Text)
 		}
 	}
-	if !reconcileerror.IsStale(o.Err) {
+	wait := r.wait(o)
+	if wait == 0 && !reconcileerror.IsStale(o.Err) {
 		if err := r.WriteStatus(ctx, o.Before, o.After); err != nil {
 			o.Err = err
 		} else {
@@ -158,10 +168,10 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) error {
 	}
 	r.track(o)
 	if ctx.Err() != nil {
-		return nil // The operator is stopping, which is not a failure. The next leader reconciles again.
+		return 0, nil // The operator is stopping, which is not a failure. The next leader reconciles again.
 	}
 	r.Metrics.Reconciled(r.Kind, o.Err)
-	return o.Err
+	return wait, o.Err
 }
 
 // track tells OLM's condition what the reconcile says about a rollout.

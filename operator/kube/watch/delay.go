@@ -15,10 +15,9 @@ import (
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
-// StatusDelay is how long a change that affects only the status may wait. While pods start, each causes several events,
-// and one status write for all of them is enough. The queue keeps one entry per object with its earliest time, so the
-// status is never older than this. A start seldom takes longer, so a new object costs one status write on the way and
-// one at the end.
+// StatusDelay is how long a change that affects only the status may wait, and the first status of a new spec (package report). While pods
+// start, each causes several events, and one status write for all of them is enough. The queue keeps one entry per object with its earliest
+// time, so the status is never older than this. A start seldom takes longer, so a new object costs one status write, at the end.
 //
 // Other changes are reconciled immediately: a change of the spec, an owned object that another client has changed or
 // deleted, the end of a rollout, and the loss of a pod.

@@ -6,12 +6,12 @@ package controller
 // The markers below are the controller's whole permissions; hack/bundle turns them into the roles that ship. Each verb
 // is used:
 //
-//   - memcacheds get: one live read before a write, so that a stale cache never changes a running one.
+//   - memcacheds get: one live read before a write that ends pods, so that a stale cache never changes a running one.
 //   - memcacheds/finalizers update: never called. Clusters that run the admission plugin
 //     OwnerReferencesPermissionEnforcement (OpenShift does) want it from the writer of blockOwnerDeletion, which is what
 //     makes `kubectl delete --cascade=foreground` wait for the pods.
 //   - get of what a cache owns: one live read when the operator's caches, which hold only our own objects, do not have a
-//     name; and one of a Deployment that a version before 0.3.0 created.
+//     name although it should be there, or when a new object exists already; and one of a Deployment that a version before 0.3.0 created.
 //   - create and patch of what a cache owns: a server-side apply that creates needs both. delete: objects that the
 //     spec no longer asks for, and the old workload after spec.workload was changed.
 //   - secrets get: certificates and users that a spec names, and the Secret that the operator makes for a cache. Secrets are not

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,14 +16,16 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
-// The lower bound of writes for a new cache is four: Deployment, Service, Secret, and a status. One more tells that it has
-// begun.
-func TestANewCacheBecomesReadyWithSixWrites(t *testing.T) {
+// A new cache costs one write for each of its objects (record, Deployment, Service, Secret), one for its status, and no read.
+func TestANewCacheBecomesReadyWithFiveWrites(t *testing.T) {
 	s := newSuite(t)
+	created := time.Now()
 	s.create("example-memcached", 3)
 	ready := s.awaitReady("example-memcached", 3)
+	took := time.Since(created)
 
 	if ready.Status.Replicas != 3 || !slices.IsSorted(ready.Status.Nodes) {
 		t.Errorf("status is %+v", ready.Status)
@@ -43,9 +46,11 @@ func TestANewCacheBecomesReadyWithSixWrites(t *testing.T) {
 	}
 	s.AssertQuiet(s.memcached("example-memcached"), s.deployment("example-memcached"))
 	writes := s.Operator.Traffic.Writes()
-	t.Logf("writes for a new cache: %v", writes)
-	if len(writes) > 6 || len(writes) < 5 {
-		t.Errorf("%d writes for a new cache, want 5 or 6: %v", len(writes), writes)
+	if want := 5 + int(took/watch.StatusDelay); len(writes) != want {
+		t.Errorf("%d writes for a new cache that was ready after %s, want %d: %v", len(writes), took, want, writes)
+	}
+	if reads := s.Operator.Traffic.LiveReads(); len(reads) > 0 {
+		t.Errorf("reads for a new cache: %v", reads)
 	}
 	for _, write := range writes {
 		if write.Method != http.MethodPatch || write.Code >= 300 {
@@ -60,6 +65,24 @@ func TestOnlyOurObjectsAreWatched(t *testing.T) {
 	s.create("cache", 1)
 	s.awaitReady("cache", 1)
 	s.AssertWatchesOnlyOurs()
+}
+
+// A larger size costs a write of the scale and one of the status, and no read.
+func TestALargerSizeCostsTwoWrites(t *testing.T) {
+	s := newSuite(t)
+	s.create("cache", 1)
+	s.awaitReady("cache", 1)
+	writes, reads, changed := len(s.Operator.Traffic.Writes()), len(s.Operator.Traffic.LiveReads()), time.Now()
+	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
+	s.awaitReady("cache", 2)
+	want := 2 + int(time.Since(changed)/watch.StatusDelay)
+	s.AssertQuiet(s.memcached("cache"), s.deployment("cache"))
+	if now := s.Operator.Traffic.Writes(); len(now)-writes != want {
+		t.Errorf("writes for a larger size, want %d: %v", want, now[writes:])
+	}
+	if now := s.Operator.Traffic.LiveReads(); len(now) != reads {
+		t.Errorf("reads for a larger size: %v", now[reads:])
+	}
 }
 
 func TestScalingKeepsTheNodesThatStay(t *testing.T) {

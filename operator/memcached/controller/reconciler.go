@@ -57,7 +57,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	in, err := r.Inputs.Read(ctx, memcached, now)
 	if err != nil {
 		conditions.SetUnread(&next.Status.Conditions, memcached.Generation, err, now)
-		return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{Before: memcached, After: next, Err: err}))
+		_, err := r.Reporter.Report(ctx, report.Outcome{Before: memcached, After: next, Err: err})
+		return reconcileerror.Resolve(err)
 	}
 	id := desired.Identity(memcached)
 	var pullErr error
@@ -72,8 +73,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	next.Status = status.Memcached(in, plan, seen, conditions.Reconcile{
 		Observed: observed, Selector: id.SelectorString(), Err: err, Now: now,
 	})
-	return reconcileerror.Resolve(r.Reporter.Report(ctx, report.Outcome{
+	wait, err := r.Reporter.Report(ctx, report.Outcome{
 		Before: memcached, After: next, RolloutByOperator: rolloutByOperator(plan.Records, observed),
 		Changes: applied.Changes, Step: made(step, rollErr), Warnings: warnings(plan), Rollout: observed.Workload(), Err: err,
-	}), step.After, plan.Recheck, applied.Recheck)
+	})
+	return reconcileerror.Resolve(err, wait, step.After, plan.Recheck, applied.Recheck)
 }

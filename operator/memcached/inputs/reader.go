@@ -66,12 +66,12 @@ func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now me
 }
 
 // find reads the object of a cache's name, and tells whether it is the cache's, or was and has lost its owner, which only the
-// API server knows. A wanted one that the caches do not know is looked for live: to take an existing one for missing would
-// mean to make it anew.
-func (m *Reader) find(ctx context.Context, owner, object client.Object, wanted bool) (bool, error) {
+// API server knows. A wanted one that the caches do not know is looked for live, unless the cache is new: to take an existing one for
+// missing would mean to decide without what it was given.
+func (m *Reader) find(ctx context.Context, owner *v1alpha1.Memcached, object client.Object, wanted bool) (bool, error) {
 	key := client.ObjectKeyFromObject(owner)
 	err := m.Cached.Get(ctx, key, object)
-	if apierrors.IsNotFound(err) && wanted {
+	if apierrors.IsNotFound(err) && wanted && !IsNew(owner) {
 		err = m.Live.Get(ctx, key, object)
 	}
 	if apierrors.IsNotFound(err) {
