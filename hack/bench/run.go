@@ -1,24 +1,103 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/example/memcached-operator/hack/bench/figures"
 	"github.com/example/memcached-operator/hack/bench/scenario"
 	"github.com/example/memcached-operator/hack/bench/workload"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 )
 
+// measure is one workload with its sizes.
+type measure func(ctx context.Context, bench *scenario.Bench) ([]figures.Result, error)
+
+// settings are the flags of a workload.
+type settings struct {
+	kinds   []string
+	sizes   []int
+	rounds  int
+	pods    int32
+	others  int
+	profile bool
+}
+
+// one is a workload that a command measures.
+type one struct {
+	name, short string
+	// defaults are those of its flags.
+	defaults settings
+	measure  func(settings) (measure, error)
+}
+
 func run() *cobra.Command {
 	cmd := &cobra.Command{Use: "run", Short: "Measure one workload, or all of them"}
-	cmd.AddCommand(burst())
+	for _, one := range workloads() {
+		set := one.defaults
+		sub := &cobra.Command{Use: one.name, Short: one.short, Args: cobra.NoArgs}
+		sub.Flags().StringSliceVar(&set.kinds, "kind", set.kinds, "deployment, statefulset, application")
+		sub.Flags().IntSliceVar(&set.sizes, "size", set.sizes, "numbers of custom resources")
+		sub.Flags().IntVar(&set.rounds, "rounds", set.rounds, "number of rounds")
+		sub.Flags().Int32Var(&set.pods, "pods", set.pods, "pods of each custom resource; -1 for the usual number of its kind")
+		sub.Flags().IntVar(&set.others, "others", set.others, "number of unrelated objects of each kind, or of failing custom resources")
+		sub.Flags().BoolVar(&set.profile, "profile", false, "write profiles of the operator")
+		sub.RunE = func(cmd *cobra.Command, _ []string) error {
+			measure, err := one.measure(set)
+			if err != nil {
+				return err
+			}
+			return report(cmd, one.name, set.profile, measure)
+		}
+		cmd.AddCommand(sub)
+	}
+	cmd.AddCommand(&cobra.Command{Use: "all", Short: "Measure all workloads", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return report(cmd, "all", false, everything)
+	}})
 	return cmd
+}
+
+// everything measures all workloads as their flags are by default.
+func everything(ctx context.Context, bench *scenario.Bench) ([]figures.Result, error) {
+	var all []figures.Result
+	for _, one := range workloads() {
+		measure, err := one.measure(one.defaults)
+		if err != nil {
+			return nil, err
+		}
+		results, err := measure(ctx, bench)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, results...)
+	}
+	return all, nil
+}
+
+// plans returns a plan for each kind and size.
+func (s settings) plans() ([]scenario.Plan, error) {
+	var plans []scenario.Plan
+	for _, name := range s.kinds {
+		kind, err := workload.KindOf(name)
+		if err != nil {
+			return nil, err
+		}
+		if s.pods >= 0 {
+			kind.Size = s.pods
+		}
+		for _, size := range s.sizes {
+			plans = append(plans, scenario.Plan{Kind: kind, Size: size, Rounds: s.rounds, Settle: 1})
+		}
+	}
+	if s.rounds < 1 || len(plans) == 0 {
+		return nil, errors.New("--rounds has to be 1 or more, and --kind and --size need a value")
+	}
+	return plans, nil
 }
 
 // withBench starts a benchmark, runs do and stops it.
@@ -39,36 +118,10 @@ func withBench(cmd *cobra.Command, profile bool, do func(*scenario.Bench) error)
 		return err
 	}
 	defer func() { err = errors.Join(err, bench.Stop()) }()
-	return do(bench)
-}
-
-// outputDirectory is where logs, profiles and results are kept.
-func outputDirectory() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
+	if err := do(bench); err != nil && cmd.Context().Err() != nil {
+		return errors.New("interrupted: everything that was started is stopped")
+	} else if err != nil {
+		return err
 	}
-	return filepath.Join(cache, "memcached-operator", "bench"), nil
-}
-
-func burst() *cobra.Command {
-	var kindName string
-	var size, rounds int
-	var profile bool
-	cmd := &cobra.Command{Use: "burst", Short: "Create many custom resources at once", Args: cobra.NoArgs}
-	cmd.Flags().StringVar(&kindName, "kind", workload.Deployment.Name, "deployment, statefulset or application")
-	cmd.Flags().IntVar(&size, "size", 100, "number of custom resources")
-	cmd.Flags().IntVar(&rounds, "rounds", 5, "number of rounds")
-	cmd.Flags().BoolVar(&profile, "profile", false, "write profiles of the operator")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		kind, err := workload.KindOf(kindName)
-		if err != nil {
-			return err
-		}
-		return withBench(cmd, profile, func(bench *scenario.Bench) error {
-			_, err := bench.Burst(cmd.Context(), kind, size, rounds, 1)
-			return err
-		})
-	}
-	return cmd
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -80,6 +81,19 @@ func Start(ctx context.Context, root string) (_ *Server, err error) {
 // Stop stops both programs and removes all files.
 func (s *Server) Stop() error {
 	return errors.Join(s.environment.Stop(), os.RemoveAll(s.directory))
+}
+
+// Version returns the version of Kubernetes.
+func (s *Server) Version() (string, error) {
+	discoverer, err := discovery.NewDiscoveryClientForConfig(s.Config)
+	if err != nil {
+		return "", err
+	}
+	version, err := discoverer.ServerVersion()
+	if err != nil {
+		return "", fmt.Errorf("ask the API server for its version: %w", err)
+	}
+	return version.GitVersion, nil
 }
 
 // CPU is processor time, user and system, in seconds.

@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -45,8 +46,12 @@ type Client struct {
 
 // owner is how far a custom resource is.
 type owner struct {
-	uid, resourceVersion      string
-	created, ready, announced bool
+	uid, resourceVersion string
+	generation           int64
+	// written and announced are the generations whose objects and status have been written.
+	written, announced int64
+	// ready is how many pods its workload has, if all of them are ready.
+	ready int32
 }
 
 // New returns a client for the API server. Nothing is started.
@@ -88,8 +93,10 @@ func (c *Client) Learn(templates *workload.Templates, _ *struct{}) error {
 		runs = &appsv1.StatefulSet{}
 	}
 	for object, handler := range map[client.Object]toolscache.ResourceEventHandler{
-		owners: toolscache.ResourceEventHandlerFuncs{AddFunc: c.ownerAdded, DeleteFunc: c.ownerDeleted},
-		runs:   toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_, now any) { c.workloadChanged(now) }},
+		owners: toolscache.ResourceEventHandlerFuncs{
+			AddFunc: c.ownerChanged, UpdateFunc: func(_, now any) { c.ownerChanged(now) }, DeleteFunc: c.ownerDeleted,
+		},
+		runs: toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_, now any) { c.workloadChanged(now) }},
 	} {
 		informer, err := c.cache.GetInformer(c.ctx, object)
 		if err == nil {
@@ -115,13 +122,21 @@ func (c *Client) Failure(_ struct{}, message *string) error {
 	return nil
 }
 
-func (c *Client) ownerAdded(object any) {
+func (c *Client) ownerChanged(object any) {
 	meta := object.(*metav1.PartialObjectMetadata)
 	key := client.ObjectKeyFromObject(meta)
 	c.lock.Lock()
-	c.owners[key] = &owner{uid: string(meta.UID), resourceVersion: meta.ResourceVersion}
-	c.lock.Unlock()
-	c.queue.Add(key)
+	defer c.lock.Unlock()
+	found := c.owners[key]
+	if found == nil {
+		found = &owner{uid: string(meta.UID)}
+		c.owners[key] = found
+	}
+	found.resourceVersion = meta.ResourceVersion
+	if found.generation < meta.Generation {
+		found.generation = meta.Generation
+		c.queue.Add(key)
+	}
 }
 
 func (c *Client) ownerDeleted(object any) {
@@ -133,28 +148,34 @@ func (c *Client) ownerDeleted(object any) {
 }
 
 func (c *Client) workloadChanged(object any) {
-	if !complete(object) {
-		return
-	}
+	ready := complete(object)
 	meta := object.(client.Object)
 	key := types.NamespacedName{Namespace: meta.GetNamespace(), Name: meta.GetLabels()[owned.LabelInstance]}
 	c.lock.Lock()
-	if owner := c.owners[key]; owner != nil {
-		owner.ready = true
+	defer c.lock.Unlock()
+	if owner := c.owners[key]; owner != nil && ready != owner.ready {
+		owner.ready = ready
+		c.queue.Add(key)
 	}
-	c.lock.Unlock()
-	c.queue.Add(key)
 }
 
-// complete tells whether the rollout of a workload is complete.
-func complete(object any) bool {
+// complete returns the number of pods of a workload whose rollout is complete, 0 of any other.
+func complete(object any) int32 {
+	var wanted, ready int32
 	switch typed := object.(type) {
 	case *appsv1.Deployment:
-		return typed.Status.ObservedGeneration >= typed.Generation && typed.Status.ReadyReplicas == ptr.Deref(typed.Spec.Replicas, 1)
+		if typed.Status.ObservedGeneration >= typed.Generation {
+			wanted, ready = ptr.Deref(typed.Spec.Replicas, 1), typed.Status.ReadyReplicas
+		}
 	case *appsv1.StatefulSet:
-		return typed.Status.ObservedGeneration >= typed.Generation && typed.Status.ReadyReplicas == ptr.Deref(typed.Spec.Replicas, 1)
+		if typed.Status.ObservedGeneration >= typed.Generation {
+			wanted, ready = ptr.Deref(typed.Spec.Replicas, 1), typed.Status.ReadyReplicas
+		}
 	}
-	return false
+	if wanted != ready {
+		return 0
+	}
+	return ready
 }
 
 func (c *Client) work() {
@@ -179,18 +200,19 @@ func (c *Client) next(key types.NamespacedName) error {
 	templates := c.templates.Load()
 	c.lock.Lock()
 	found := c.owners[key]
-	if found == nil {
+	if found == nil || found.generation > int64(len(templates.Steps)) {
 		c.lock.Unlock()
 		return nil
 	}
 	now := *found
 	c.lock.Unlock()
+	step := templates.Steps[now.generation-1]
 	var writes []workload.Write
 	switch {
-	case !now.created:
-		writes, now.created = templates.Objects, true
-	case now.ready && !now.announced:
-		writes, now.announced = []workload.Write{templates.Status}, true
+	case now.written < now.generation:
+		writes, now.written = step.Objects, now.generation
+	case now.announced < now.generation && now.ready == step.Replicas:
+		writes, now.announced = []workload.Write{step.Status}, now.generation
 	}
 	for _, write := range writes {
 		if err := c.send(write.For(templates, key.Namespace, key.Name, now.uid, now.resourceVersion)); err != nil {
@@ -199,8 +221,8 @@ func (c *Client) next(key types.NamespacedName) error {
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	found.created, found.announced = now.created, now.announced
-	if found.created && found.ready && !found.announced {
+	found.written, found.announced = now.written, now.announced
+	if found.announced < found.generation && found.ready == step.Replicas {
 		c.queue.Add(key)
 	}
 	return nil
@@ -212,7 +234,9 @@ func (c *Client) send(write workload.Write) error {
 		return err
 	}
 	request.Header.Set("Content-Type", write.ContentType)
-	request.Header.Set("Accept", write.ContentType)
+	if write.ContentType == runtime.ContentTypeProtobuf {
+		request.Header.Set("Accept", write.ContentType)
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return err

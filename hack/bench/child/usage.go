@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 // Usage is what a process has used since it was started.
@@ -21,6 +22,10 @@ type Usage struct {
 	// Heap is the size of live objects, in bytes; 0 unless garbage was collected for it.
 	Heap uint64 `json:"heap,omitempty"`
 
+	// Reconciles is how many reconciles have ended, and Pending how many are under way or wait in a queue now.
+	Reconciles int `json:"reconciles,omitempty"`
+	Pending    int `json:"pending,omitempty"`
+
 	// Calls are the requests to the API server.
 	Calls []Count `json:"calls"`
 }
@@ -33,6 +38,7 @@ func (u Usage) Minus(earlier Usage) Usage {
 	}
 	difference := u
 	difference.CPU -= earlier.CPU
+	difference.Reconciles -= earlier.Reconciles
 	difference.Calls = nil
 	for _, count := range u.Calls {
 		if count.Count -= before[count.Call]; count.Count > 0 {
@@ -53,6 +59,16 @@ func (u Usage) Total(class Class) int {
 	return total
 }
 
+// Count returns how often a call was made.
+func (u Usage) Count(call Call) int {
+	for _, count := range u.Calls {
+		if count.Call == call {
+			return count.Count
+		}
+	}
+	return 0
+}
+
 // measure returns the usage of this process.
 func measure(traffic *Traffic) (Usage, error) {
 	var used syscall.Rusage
@@ -67,10 +83,30 @@ func measure(traffic *Traffic) (Usage, error) {
 	if err != nil {
 		return Usage{}, fmt.Errorf("ask for the resident memory: %w", err)
 	}
+	reconciles, pending, err := reconciles()
 	return Usage{
-		CPU: seconds(used.Utime) + seconds(used.Stime),
-		RSS: status.VmRSS, PeakRSS: status.VmHWM, Calls: traffic.Counts(),
-	}, nil
+		CPU: seconds(used.Utime) + seconds(used.Stime), RSS: status.VmRSS, PeakRSS: status.VmHWM, Calls: traffic.Counts(),
+		Reconciles: reconciles, Pending: pending,
+	}, err
+}
+
+// reconciles reads the metrics of controller-runtime.
+func reconciles() (ended, pending int, err error) {
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			switch family.GetName() {
+			case "controller_runtime_reconcile_total":
+				ended += int(metric.GetCounter().GetValue())
+			case "controller_runtime_active_workers", "workqueue_depth":
+				pending += int(metric.GetGauge().GetValue())
+			}
+		}
+	}
+	return ended, pending, nil
 }
 
 func seconds(value syscall.Timeval) float64 { return time.Duration(value.Nano()).Seconds() }

@@ -110,7 +110,8 @@ func (b *Bench) startBare(ctx context.Context, templates *workload.Templates) (*
 		return nil, err
 	}
 	if err := bare.Call("Bare.Learn", templates, &child.Nothing{}); err != nil {
-		return nil, errors.Join(err, bare.Stop())
+		bare.Stop()
+		return nil, err
 	}
 	return bare, nil
 }

@@ -12,82 +12,114 @@ import (
 // Pair is a round of the bare client and one of the operator, one after the other.
 type Pair struct{ Bare, Operator Round }
 
-// Burst creates custom resources of a kind, as many as size, at once: first the bare client handles them, then the operator does, and so on.
-// In the last settle rounds it waits for what the operator puts off.
-func (b *Bench) Burst(ctx context.Context, kind workload.Kind, size, rounds, settle int) ([]Pair, error) {
-	templates, err := b.learn(ctx, kind)
+// Plan says what to measure.
+type Plan struct {
+	Kind workload.Kind
+	// Size is the number of custom resources.
+	Size int
+	// Rounds is how often it is measured. In the last Settle of them, the operator does what it puts off as well.
+	Rounds, Settle int
+}
+
+// work is what a client is measured at.
+type work func(ctx context.Context, client *child.Child, resources []workload.Resource, settle bool) (Round, error)
+
+// Burst measures how custom resources are created all at once: first the bare client handles them, then the operator does, and so on.
+func (b *Bench) Burst(ctx context.Context, plan Plan) ([]Pair, error) {
+	return b.pairs(ctx, "burst", plan, func(ctx context.Context, client *child.Child, resources []workload.Resource, settle bool) (Round, error) {
+		return b.act(ctx, client, resources, b.creation(settle))
+	})
+}
+
+// Scale measures how all custom resources get one more pod at once.
+func (b *Bench) Scale(ctx context.Context, plan Plan) ([]Pair, error) {
+	scale := func(ctx context.Context, resource workload.Resource) error {
+		return b.Server.Client.Patch(ctx, resource, plan.Kind.Scale(1))
+	}
+	return b.pairs(ctx, "scale", plan, func(ctx context.Context, client *child.Child, resources []workload.Resource, settle bool) (Round, error) {
+		if err := b.ready(ctx, resources); err != nil {
+			return Round{}, err
+		}
+		if _, err := settled(ctx, client); err != nil {
+			return Round{}, err
+		}
+		return b.act(ctx, client, resources, action{do: scale, generation: 2, settle: settle})
+	})
+}
+
+// pairs lets both clients do the same work in turn.
+func (b *Bench) pairs(ctx context.Context, name string, plan Plan, do work) ([]Pair, error) {
+	templates, err := b.learn(ctx, plan.Kind)
 	if err != nil {
 		return nil, err
 	}
 	var pairs []Pair
-	for round := range rounds {
+	for round := range plan.Rounds {
 		var pair Pair
-		if pair.Bare, err = b.bareBurst(ctx, kind, templates, size); err != nil {
-			return nil, fmt.Errorf("the bare client: %w", err)
+		title := fmt.Sprintf("%s of %d, %s, round %d of %d", name, plan.Size, plan.Kind.Name, round+1, plan.Rounds)
+		if pair.Bare, err = b.bareRound(ctx, plan, templates, do); err != nil {
+			return nil, fmt.Errorf("%s: the bare client: %w", title, err)
 		}
-		b.say("burst of %d, %s, round %d of %d: bare client %s", size, kind.Name, round+1, rounds, pair.Bare.line())
-		if pair.Operator, err = b.operatorBurst(ctx, kind, size, round >= rounds-settle); err != nil {
-			return nil, fmt.Errorf("the operator: %w", err)
+		b.say("%s: bare client %s", title, pair.Bare.line())
+		profile := fmt.Sprintf("%s-%s-%d", name, plan.Kind.Name, plan.Size)
+		if pair.Operator, err = b.operatorRound(ctx, plan, profile, round >= plan.Rounds-plan.Settle, do); err != nil {
+			return nil, fmt.Errorf("%s: the operator: %w", title, err)
 		}
-		b.say("burst of %d, %s, round %d of %d: operator    %s", size, kind.Name, round+1, rounds, pair.Operator.line())
+		b.say("%s: operator    %s", title, pair.Operator.line())
 		pairs = append(pairs, pair)
 	}
 	return pairs, nil
 }
 
-func (b *Bench) bareBurst(ctx context.Context, kind workload.Kind, templates *workload.Templates, size int) (Round, error) {
+func (b *Bench) bareRound(ctx context.Context, plan Plan, templates *workload.Templates, do work) (Round, error) {
 	bare, err := b.startBare(ctx, templates)
 	if err != nil {
 		return Round{}, err
 	}
 	var failure string
-	round, err := b.fresh(ctx, bare, kind, size, func(resources []workload.Resource) (Round, error) {
-		round, err := b.burst(ctx, bare, resources, false)
+	round, err := b.fresh(ctx, bare, plan, func(resources []workload.Resource) (Round, error) {
+		round, err := do(ctx, bare, resources, false)
 		return round, errors.Join(err, bare.Call("Bare.Failure", child.Nothing{}, &failure))
 	})
-	if err == nil && failure != "" {
-		err = errors.New(failure)
+	if failure != "" {
+		err = errors.Join(errors.New(failure), err)
 	}
 	return round, err
 }
 
-func (b *Bench) operatorBurst(ctx context.Context, kind workload.Kind, size int, settle bool) (Round, error) {
+func (b *Bench) operatorRound(ctx context.Context, plan Plan, profile string, settle bool, do work) (Round, error) {
 	operator, err := b.startOperator(ctx)
 	if err != nil {
 		return Round{}, err
 	}
-	return b.fresh(ctx, operator, kind, size, func(resources []workload.Resource) (round Round, err error) {
-		name := fmt.Sprintf("burst-%s-%d", kind.Name, size)
-		return round, b.profiled(operator, name, func() error {
-			round, err = b.burst(ctx, operator, resources, settle)
+	return b.fresh(ctx, operator, plan, func(resources []workload.Resource) (round Round, err error) {
+		return round, b.profiled(operator, profile, func() error {
+			round, err = do(ctx, operator, resources, settle)
 			return err
 		})
 	})
 }
 
 // fresh warms a client up, runs do in a fresh namespace, stops the client and empties the namespace.
-func (b *Bench) fresh(
-	ctx context.Context, client *child.Child, kind workload.Kind, size int, do func([]workload.Resource) (Round, error),
-) (round Round, err error) {
-	stop := client.Stop
-	defer func() { err = errors.Join(err, stop()) }()
-	if err := b.warmUp(ctx, kind); err != nil {
-		return round, err
+func (b *Bench) fresh(ctx context.Context, client *child.Child, plan Plan, do func([]workload.Resource) (Round, error)) (Round, error) {
+	defer client.Stop()
+	if err := b.warmUp(ctx, plan.Kind); err != nil {
+		return Round{}, err
 	}
 	namespace, err := b.newNamespace(ctx)
 	if err != nil {
-		return round, err
+		return Round{}, err
 	}
-	resources, err := b.resources(ctx, kind, namespace, 0, size, kind.Size)
+	resources, err := b.resources(ctx, plan.Kind, namespace, 0, plan.Size)
 	if err != nil {
-		return round, err
+		return Round{}, err
 	}
-	if round, err = do(resources); err != nil {
-		return round, err
+	round, err := do(resources)
+	if err != nil {
+		return Round{}, err
 	}
-	stopped := stop()
-	stop = func() error { return nil }
-	return round, errors.Join(stopped, b.empty(ctx, namespace))
+	client.Stop()
+	return round, b.empty(ctx, namespace)
 }
 
 // line describes a round in a line of progress.

@@ -27,12 +27,12 @@ const creators = 8
 // newNamespace makes a namespace for a round.
 func (b *Bench) newNamespace(ctx context.Context) (string, error) {
 	b.namespace++
-	return b.makeNamespace(ctx, workload.Namespace(b.namespace))
+	name := workload.Namespace(b.namespace)
+	return name, b.makeNamespace(ctx, name)
 }
 
-func (b *Bench) makeNamespace(ctx context.Context, name string) (string, error) {
-	err := b.Server.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
-	return name, client.IgnoreAlreadyExists(err)
+func (b *Bench) makeNamespace(ctx context.Context, name string) error {
+	return client.IgnoreAlreadyExists(b.Server.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 }
 
 // empty deletes all objects in a namespace. Nobody may make new ones but the harness.
@@ -72,10 +72,10 @@ func (b *Bench) awaitNone(ctx context.Context, namespace string, lists ...client
 }
 
 // resources returns custom resources of a kind, numbered from first on, and makes the Secrets that they name.
-func (b *Bench) resources(ctx context.Context, kind workload.Kind, namespace string, first, count int, size int32) ([]workload.Resource, error) {
+func (b *Bench) resources(ctx context.Context, kind workload.Kind, namespace string, first, count int) ([]workload.Resource, error) {
 	var all []workload.Resource
 	for i := range count {
-		all = append(all, kind.New(namespace, workload.Name(first+i), size))
+		all = append(all, kind.New(namespace, workload.Name(first+i), kind.Size))
 	}
 	if !kind.Secrets {
 		return all, nil
@@ -92,16 +92,15 @@ func (b *Bench) resources(ctx context.Context, kind workload.Kind, namespace str
 	})
 }
 
-// create creates custom resources, and returns when each creation was asked for.
-func (b *Bench) create(ctx context.Context, resources []workload.Resource) ([]time.Time, error) {
-	asked := make([]time.Time, len(resources))
-	index := map[workload.Resource]int{}
+// timed calls a function for all custom resources, and returns when each call began.
+func timed(ctx context.Context, resources []workload.Resource, do func(context.Context, workload.Resource) error) ([]time.Time, error) {
+	began, index := make([]time.Time, len(resources)), map[workload.Resource]int{}
 	for i, resource := range resources {
 		index[resource] = i
 	}
-	return asked, each(ctx, resources, func(ctx context.Context, resource workload.Resource) error {
-		asked[index[resource]] = time.Now()
-		return b.Server.Client.Create(ctx, resource)
+	return began, each(ctx, resources, func(ctx context.Context, resource workload.Resource) error {
+		began[index[resource]] = time.Now()
+		return do(ctx, resource)
 	})
 }
 

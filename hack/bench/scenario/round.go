@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	// templateNumber is the number of the namespace and the custom resource that the bare client learns from, and warmNumber that of the
-	// first one that a process is warmed up with.
-	templateNumber, warmNumber = 9999, 900000
+	// warmNumber is the number of the first custom resource that a process is warmed up with.
+	warmNumber = 900000
 
 	// warm is how many custom resources a process handles before it is measured: it makes connections and asks for what the API server can do.
 	warm = 5
@@ -71,27 +70,44 @@ func (b *Bench) measured(client *child.Child, do func() error) (round Round, err
 	return round, err
 }
 
-// burst creates custom resources as fast as it can, and waits until a client has made all of them ready. With settle it waits until that
-// has done what it puts off.
-func (b *Bench) burst(ctx context.Context, client *child.Child, resources []workload.Resource, settle bool) (Round, error) {
+// action is what people do with custom resources.
+type action struct {
+	// do is done with each of them.
+	do func(context.Context, workload.Resource) error
+	// generation is that of the custom resources afterwards.
+	generation int64
+	// settle says to wait until the client has done what it puts off.
+	settle bool
+}
+
+// creation creates custom resources.
+func (b *Bench) creation(settle bool) action {
+	create := func(ctx context.Context, resource workload.Resource) error {
+		return b.Server.Client.Create(ctx, resource)
+	}
+	return action{do: create, generation: 1, settle: settle}
+}
+
+// act does something with all custom resources as fast as it can, and waits until a client has made all of them ready.
+func (b *Bench) act(ctx context.Context, client *child.Child, resources []workload.Resource, action action) (Round, error) {
 	before, err := client.Usage()
 	if err != nil {
 		return Round{}, err
 	}
 	var asked []time.Time
 	round, err := b.measured(client, func() error {
-		if asked, err = b.create(ctx, resources); err != nil {
+		if asked, err = timed(ctx, resources, action.do); err != nil {
 			return err
 		}
-		return b.tracker.await(ctx, keysOf(resources), 1)
+		return b.tracker.await(ctx, keysOf(resources), action.generation)
 	})
 	if err != nil {
 		return round, err
 	}
 	round.Count = len(resources)
-	round.Latencies = b.latencies(keysOf(resources), asked, 1)
+	round.Latencies = b.latencies(keysOf(resources), asked, action.generation)
 	round.Settled = round.Usage
-	if settle {
+	if action.settle {
 		round.Settled, err = settled(ctx, client)
 		round.Settled = round.Settled.Minus(before)
 	}
@@ -125,65 +141,28 @@ func settled(ctx context.Context, client *child.Child) (usage child.Usage, err e
 	return usage, err
 }
 
+// ready creates custom resources and waits until they are ready.
+func (b *Bench) ready(ctx context.Context, resources []workload.Resource) error {
+	if err := each(ctx, resources, b.creation(false).do); err != nil {
+		return err
+	}
+	return b.tracker.await(ctx, keysOf(resources), 1)
+}
+
 // warmUp lets a client handle a few custom resources and removes them.
 func (b *Bench) warmUp(ctx context.Context, kind workload.Kind) error {
 	namespace, err := b.newNamespace(ctx)
 	if err != nil {
 		return err
 	}
-	resources, err := b.resources(ctx, kind, namespace, warmNumber, warm, kind.Size)
+	resources, err := b.resources(ctx, kind, namespace, warmNumber, warm)
 	if err != nil {
 		return err
 	}
-	if _, err := b.create(ctx, resources); err != nil {
-		return err
-	}
-	if err := b.tracker.await(ctx, keysOf(resources), 1); err != nil {
+	if err := b.ready(ctx, resources); err != nil {
 		return fmt.Errorf("warm up: %w", err)
 	}
 	return b.empty(ctx, namespace)
-}
-
-// learn returns what a bare client has to write for a kind, which the operator shows.
-func (b *Bench) learn(ctx context.Context, kind workload.Kind) (_ *workload.Templates, err error) {
-	if known := b.templates[kind.Name]; known != nil {
-		return known, nil
-	}
-	operator, err := b.startOperator(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if operator != nil {
-			err = errors.Join(err, operator.Stop())
-		}
-	}()
-	namespace, err := b.makeNamespace(ctx, workload.Namespace(templateNumber))
-	if err != nil {
-		return nil, err
-	}
-	resources, err := b.resources(ctx, kind, namespace, 100*templateNumber+99, 1, kind.Size)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := b.create(ctx, resources); err != nil {
-		return nil, err
-	}
-	if err := b.tracker.await(ctx, keysOf(resources), 1); err != nil {
-		return nil, fmt.Errorf("learn from the operator what to write: %w", err)
-	}
-	shown := resources[0]
-	if err := b.Server.Client.Get(ctx, keysOf(resources)[0], shown); err != nil {
-		return nil, err
-	}
-	templates, err := workload.Learn(ctx, b.Server.Client, kind, shown)
-	if err != nil {
-		return nil, err
-	}
-	stopped := operator.Stop()
-	operator = nil
-	b.templates[kind.Name] = templates
-	return templates, errors.Join(stopped, b.empty(ctx, namespace))
 }
 
 // profiled lets the operator write a profile of its processor time while do runs, if the options ask for it.

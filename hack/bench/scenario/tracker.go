@@ -19,6 +19,9 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
+// stalled is for how long no custom resource may become ready.
+const stalled = 2 * time.Minute
+
 // tracker knows since when custom resources are Ready for their newest spec.
 type tracker struct {
 	lock sync.Mutex
@@ -30,7 +33,8 @@ type observation struct {
 	// ready is when it was first seen Ready for a generation.
 	ready      time.Time
 	generation int64
-	// reason is that of the condition Ready, now.
+	// now tells whether it is Ready now, and reason is that of the condition.
+	now    bool
 	reason string
 }
 
@@ -63,8 +67,8 @@ func (t *tracker) changed(object any) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	seen := t.seen[client.ObjectKeyFromObject(resource)]
-	seen.reason = ready.Reason
-	if ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == resource.GetGeneration() && seen.generation < resource.GetGeneration() {
+	seen.now, seen.reason = ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == resource.GetGeneration(), ready.Reason
+	if seen.now && seen.generation < resource.GetGeneration() {
 		seen.ready, seen.generation = now, resource.GetGeneration()
 	}
 	t.seen[client.ObjectKeyFromObject(resource)] = seen
@@ -86,9 +90,22 @@ func (t *tracker) readySince(key types.NamespacedName, generation int64) (time.T
 	return seen.ready, found && seen.generation >= generation
 }
 
+// readyNow tells whether a custom resource is Ready.
+func (t *tracker) readyNow(key types.NamespacedName) bool {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.seen[key].now
+}
+
+// reason returns that of the condition Ready, empty as long as a custom resource has no status.
+func (t *tracker) reason(key types.NamespacedName) string {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.seen[key].reason
+}
+
 // await waits until all are Ready for a generation. It fails when none has become so for a long time.
 func (t *tracker) await(ctx context.Context, keys []types.NamespacedName, generation int64) error {
-	const patience = 2 * time.Minute
 	count, last := 0, time.Now()
 	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
 		for count < len(keys) {
@@ -97,11 +114,11 @@ func (t *tracker) await(ctx context.Context, keys []types.NamespacedName, genera
 			}
 			count, last = count+1, time.Now()
 		}
-		if count < len(keys) && time.Since(last) > patience {
+		if count < len(keys) && time.Since(last) > stalled {
 			t.lock.Lock()
 			defer t.lock.Unlock()
 			return false, fmt.Errorf("%s has not been Ready for generation %d for %s: its reason is %q",
-				keys[count], generation, patience, t.seen[keys[count]].reason)
+				keys[count], generation, stalled, t.seen[keys[count]].reason)
 		}
 		return count == len(keys), nil
 	})

@@ -9,6 +9,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,6 +44,9 @@ type Kind struct {
 	// Size is the number of pods of one in a burst.
 	Size int32
 
+	// Field is the field of the spec with the number of pods.
+	Field string
+
 	// Secrets is true if New names Secrets, which have to be there.
 	Secrets bool
 }
@@ -50,14 +54,14 @@ type Kind struct {
 // The kinds that can be measured.
 var (
 	Deployment = Kind{
-		Name: "deployment", Describe: "Memcached, Deployment", Workload: "deployments", Resource: "memcacheds", Size: 1, New: newCache,
+		Name: "deployment", Describe: "Memcached, Deployment", Workload: "deployments", Resource: "memcacheds", Field: "size", Size: 1, New: newCache,
 	}
 	StatefulSet = Kind{
-		Name: "statefulset", Describe: "Memcached, StatefulSet with everything on", Workload: "statefulsets", Resource: "memcacheds", Size: 2,
+		Name: "statefulset", Describe: "Memcached, StatefulSet with everything on", Workload: "statefulsets", Resource: "memcacheds", Field: "size", Size: 2,
 		New: newFullCache, Secrets: true,
 	}
 	Application = Kind{
-		Name: "application", Describe: "Application with ingress", Workload: "deployments", Resource: "applications", Size: 1, New: newApplication,
+		Name: "application", Describe: "Application with ingress", Workload: "deployments", Resource: "applications", Field: "replicas", Size: 1, New: newApplication,
 	}
 )
 
@@ -76,6 +80,11 @@ func KindOf(name string) (Kind, error) {
 		return Kind{}, fmt.Errorf("there is no kind %q: choose one of %s", name, strings.Join(names, ", "))
 	}
 	return kinds[index], nil
+}
+
+// Scale returns the change that gives a custom resource so many pods more than it was made with.
+func (k Kind) Scale(more int32) client.Patch {
+	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{%q:%d}}`, k.Field, k.Size+more))
 }
 
 // Name and Namespace return names that all have the same length, so that one can replace another in encoded objects.

@@ -1,0 +1,81 @@
+package figures
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Recorded is a figure that later versions are compared with.
+type Recorded struct {
+	Workload string `json:"workload"`
+	Kind     string `json:"kind"`
+	Size     int    `json:"size"`
+	Name     string `json:"name"`
+	Better   Better `json:"better"`
+	// Value is the median when it was recorded.
+	Value float64 `json:"value"`
+	// Tolerance is the part of Value by which a figure may be worse, for example 0.2.
+	Tolerance float64 `json:"tolerance"`
+}
+
+// slack is how much any figure may be worse beside its tolerance, so that a figure that was 0 can be compared: one call of a hundred
+// resources.
+const slack = 0.01
+
+// worst returns the worst value that is no regression.
+func (r Recorded) worst() float64 {
+	if r.Better == Higher {
+		return r.Value - math.Abs(r.Value)*r.Tolerance - slack
+	}
+	return r.Value + math.Abs(r.Value)*r.Tolerance + slack
+}
+
+// Compare returns an error for every recorded figure that is worse now, or was not measured. A figure counts with its best round: other
+// work on the machine makes single rounds worse, and none better.
+func Compare(recorded []Recorded, results []Result) error {
+	var all []error
+	for _, was := range recorded {
+		index := slices.IndexFunc(results, func(r Result) bool {
+			return r.Workload == was.Workload && r.Kind == was.Kind && r.Size == was.Size
+		})
+		if index < 0 || results[index].Figure(was.Name) == nil {
+			all = append(all, fmt.Errorf("%s, %s, %d: %s was not measured, but is recorded: run `make bench-record`",
+				was.Workload, was.Kind, was.Size, was.Name))
+			continue
+		}
+		now := results[index].Figure(was.Name)
+		best := now.Best()
+		if was.Better == Higher && best >= was.worst() || was.Better == Lower && best <= was.worst() {
+			continue
+		}
+		all = append(all, fmt.Errorf("%s, %s, %d: %s is %s in the best of %d rounds, and was %s: at %s is it no regression. "+
+			"Mend it, or run `make bench-record` if it has to be so", was.Workload, was.Kind, was.Size, was.Name,
+			Number(best), len(now.Rounds), Number(was.Value), bound(was)))
+	}
+	return errors.Join(all...)
+}
+
+func bound(was Recorded) string {
+	if was.Better == Higher {
+		return Number(was.worst()) + " or more"
+	}
+	return Number(was.worst()) + " or less"
+}
+
+// Record returns what to record of results: the figures that tolerances names, each with its tolerance.
+func Record(results []Result, tolerances map[string]float64) []Recorded {
+	var all []Recorded
+	for _, result := range results {
+		for _, figure := range result.Figures {
+			if tolerance, found := tolerances[figure.Name]; found {
+				all = append(all, Recorded{
+					Workload: result.Workload, Kind: result.Kind, Size: result.Size, Name: figure.Name, Better: figure.Better,
+					Value: math.Round(figure.Median()*1000) / 1000, Tolerance: tolerance,
+				})
+			}
+		}
+	}
+	return all
+}
