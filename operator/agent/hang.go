@@ -9,9 +9,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/example/memcached-operator/operator/agent/memcached"
+	"github.com/example/memcached-operator/operator/agent/repeat"
 )
 
 // leastAsks is how often a memcached has to stay silent before it is killed, however long that takes.
@@ -52,7 +52,10 @@ func newWatchdog(o options, dialer *memcached.Dialer, process memcached.Process,
 // run checks until ctx ends.
 func (w *watchdog) run(ctx context.Context) {
 	if w.patience > 0 {
-		wait.UntilWithContext(ctx, w.check, min(w.interval, w.patience/leastAsks))
+		repeat.Until(ctx, min(w.interval, w.patience/leastAsks), func(ctx context.Context) bool {
+			w.check(ctx)
+			return false
+		})
 	}
 	w.drop()
 }

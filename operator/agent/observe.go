@@ -6,11 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/memcached"
 	"github.com/example/memcached-operator/operator/agent/metrics"
+	"github.com/example/memcached-operator/operator/agent/repeat"
 )
 
 // runLoops runs what checks memcached again and again until ctx ends, once the files say how to reach it.
@@ -31,16 +30,15 @@ func (a *agent) runLoops(ctx context.Context) {
 // awaitFiles waits until the files of certificates and users can be read, and returns false if ctx ends before.
 func (a *agent) awaitFiles(ctx context.Context) bool {
 	problem := ""
-	err := wait.PollUntilContextCancel(ctx, a.options.reloadInterval, true, func(context.Context) (bool, error) {
+	return repeat.Until(ctx, a.options.reloadInterval, func(context.Context) bool {
 		err := a.readFiles()
 		if err != nil && memcached.Brief(err) != problem {
 			problem = memcached.Brief(err)
 			a.logger.Error("The agent has no way to memcached before its files are put right: trying again",
 				"error", err, "every", a.options.reloadInterval)
 		}
-		return err == nil, nil
+		return err == nil
 	})
-	return err == nil
 }
 
 // readFiles makes the dialer use the files on disk, or fail with the error of reading them.
@@ -61,7 +59,7 @@ func (a *agent) readFiles() error {
 // observe measures memcached again and again. Metrics show what fails; a line is logged when that changes.
 func (a *agent) observe(ctx context.Context) {
 	problem := ""
-	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
+	repeat.Every(ctx, a.options.interval, func(ctx context.Context) {
 		err := errors.Join(a.canary.Measure(), a.sample(ctx))
 		switch {
 		case ctx.Err() != nil:
@@ -72,7 +70,7 @@ func (a *agent) observe(ctx context.Context) {
 			problem = ""
 			a.logger.Info("Memcached does as it should again")
 		}
-	}, a.options.interval)
+	})
 }
 
 // sample asks memcached for its statistics, over a new connection, which also shows the certificate that it serves. It does not

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"unicode"
 )
@@ -28,12 +29,13 @@ const (
 	maxNumber = 1 << 60
 )
 
-// The forms of texts in a State.
-var (
-	versionForm     = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
-	runForm         = regexp.MustCompile(`^[0-9a-f/-]{0,128}$`)
-	fingerprintForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
-)
+// The forms of texts in a State. They take 180 kB, and the agent, which imports this package, does not need them.
+var forms = sync.OnceValue(func() (f struct{ version, run, fingerprint *regexp.Regexp }) {
+	f.version = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
+	f.run = regexp.MustCompile(`^[0-9a-f/-]{0,128}$`)
+	f.fingerprint = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	return f
+})
 
 var errNoState = errors.New("what the agent answers is not its state: is it of another version?")
 
@@ -85,10 +87,10 @@ func fetch(ctx context.Context, client *http.Client, address string) (*State, er
 // plausible reports whether an agent could report a State. Problem can be any text.
 func (s *State) plausible() bool {
 	numbers := []int64{s.Process, s.Before, s.Restored, s.Items, s.Hits, s.Misses, s.Evictions, s.CacheMemory, s.HashBytes}
-	return versionForm.MatchString(s.Version) && runForm.MatchString(s.Run) &&
+	return forms().version.MatchString(s.Version) && forms().run.MatchString(s.Run) &&
 		slices.Min(numbers) >= 0 && slices.Max(numbers) <= maxNumber &&
 		(s.HitRatio == nil || *s.HitRatio >= 0 && *s.HitRatio <= 1) &&
-		(s.Certificate == nil || fingerprintForm.MatchString(s.Certificate.Fingerprint))
+		(s.Certificate == nil || forms().fingerprint.MatchString(s.Certificate.Fingerprint))
 }
 
 // printable returns the beginning of a text in one line, without control characters.

@@ -30,9 +30,8 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/example/memcached-operator/operator/agent/memcached"
+	"github.com/example/memcached-operator/operator/agent/repeat"
 )
 
 const (
@@ -197,19 +196,29 @@ func change(ctx context.Context, conn *memcached.Conn, wanted int64) error {
 }
 
 // release makes memcached release memory above its limit, in MiB, until that is done or ctx ends.
-func release(ctx context.Context, conn *memcached.Conn, limit int64) error {
-	return wait.Backoff{Duration: releaseInterval}.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-		slabs, err := conn.Stats(ctx, "slabs")
-		if err != nil {
-			return false, err
-		}
-		taken, err := count(slabs)
-		if err != nil || taken.held() <= limit {
-			return true, err
-		}
-		if err := conn.ReleasePage(ctx, taken.largest); err != nil && !errors.Is(err, memcached.ErrBusy) {
-			return false, fmt.Errorf("memcached does not give back memory beyond its limit: %w", err)
-		}
-		return false, nil
+func release(ctx context.Context, conn *memcached.Conn, limit int64) (err error) {
+	ended := repeat.Until(ctx, releaseInterval, func(ctx context.Context) (released bool) {
+		released, err = releasePage(ctx, conn, limit)
+		return released || err != nil
 	})
+	if !ended {
+		return ctx.Err()
+	}
+	return err
+}
+
+// releasePage makes memcached begin to release a page, and returns true if it has no memory above its limit.
+func releasePage(ctx context.Context, conn *memcached.Conn, limit int64) (released bool, err error) {
+	slabs, err := conn.Stats(ctx, "slabs")
+	if err != nil {
+		return false, err
+	}
+	taken, err := count(slabs)
+	if err != nil || taken.held() <= limit {
+		return true, err
+	}
+	if err := conn.ReleasePage(ctx, taken.largest); err != nil && !errors.Is(err, memcached.ErrBusy) {
+		return false, fmt.Errorf("memcached does not give back memory beyond its limit: %w", err)
+	}
+	return false, nil
 }

@@ -36,10 +36,9 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/memcached"
+	"github.com/example/memcached-operator/operator/agent/repeat"
 )
 
 // What is a kind of reload.
@@ -104,7 +103,7 @@ func (l *Loop) Problem() string {
 // Run checks until ctx ends.
 func (l *Loop) Run(ctx context.Context) {
 	defer l.closeControl()
-	wait.NonSlidingUntilWithContext(ctx, l.check, l.Interval)
+	repeat.Every(ctx, l.Interval, l.check)
 }
 
 // check reloads what has to be reloaded now. The next check repeats what fails.

@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/agent/memcached"
+	"github.com/example/memcached-operator/operator/agent/repeat"
 )
 
 const (
@@ -138,9 +137,9 @@ func (l *Loop) reloadUsers(ctx context.Context, users *api.Users) error {
 	}
 	removed := l.Dialer.Users().Missing(users)
 	var err error
-	_ = wait.PollUntilContextCancel(ctx, verifyInterval, true, func(ctx context.Context) (bool, error) {
+	repeat.Until(ctx, verifyInterval, func(ctx context.Context) bool {
 		err = l.admits(ctx, users.All(), removed)
-		return err == nil, nil
+		return err == nil
 	})
 	if err == nil {
 		l.Dialer.UseUsers(users)
