@@ -1,6 +1,6 @@
 // Command operator is the manager: one process that runs every controller of the memcached operator. Its second command,
-// agent, runs beside each memcached (package agent). This package reads flags and environment; package manager puts the
-// parts together.
+// agent, which runs beside each memcached, is another program (package agent/main), by which this one replaces itself. This package
+// reads flags and environment; package manager puts the parts together.
 package main
 
 import (
@@ -15,12 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/example/memcached-operator/operator/agent"
 	"github.com/example/memcached-operator/operator/manager"
 )
-
-// agentCommand is the first argument that makes this program the agent instead of the manager.
-const agentCommand = "agent"
 
 // version is set by the linker, for example -X main.version=0.1.0.
 var version = "devel"
@@ -32,7 +28,12 @@ type options struct {
 }
 
 func main() {
-	err := run(signals.SetupSignalHandler(), os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == agentCommand { // Before signals are handled: one that comes now is for the agent, too.
+		err = becomeAgent(os.Args[2:], os.Environ())
+	} else {
+		err = run(signals.SetupSignalHandler(), os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	}
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
@@ -41,11 +42,8 @@ func main() {
 	}
 }
 
-// run runs the manager, or the agent, until ctx ends.
+// run runs the manager until ctx ends.
 func run(ctx context.Context, arguments, environ []string, stdout, stderr io.Writer) error {
-	if len(arguments) > 0 && arguments[0] == agentCommand {
-		return agent.Run(ctx, arguments[1:], stderr)
-	}
 	options, err := parse(arguments, stderr)
 	if err != nil {
 		return err

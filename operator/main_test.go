@@ -95,9 +95,6 @@ func TestMistakesAreExplainedInOneLine(t *testing.T) {
 		},
 		"an unknown flag": {environment: known, arguments: []string{"--nonsense"}, says: []string{"-nonsense", "--help"}},
 		"an argument":     {environment: known, arguments: []string{"start"}, says: []string{`"start"`, "--help"}},
-		"an unknown flag of the agent": {
-			arguments: []string{"agent", "--nonsense"}, says: []string{"-nonsense", "agent --help"},
-		},
 		"leader election outside a cluster": {
 			environment: known, arguments: []string{"--leader-elect"}, says: []string{"--leader-elect works only in a pod"},
 		},
@@ -128,11 +125,6 @@ func TestVersionAndHelpNeedNoCluster(t *testing.T) {
 	err := run(t.Context(), []string{"--help"}, nil, &stdout, &stderr)
 	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(stderr.String(), "-metrics-bind-address") {
 		t.Errorf("--help says %q, %v", stderr.String(), err)
-	}
-	stderr.Reset()
-	err = run(t.Context(), []string{"agent", "--help"}, nil, &stdout, &stderr)
-	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(stderr.String(), "-users-file") {
-		t.Errorf("agent --help says %q, %v", stderr.String(), err)
 	}
 }
 

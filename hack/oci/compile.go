@@ -15,10 +15,10 @@ var goEnvironment = []string{
 	"GOWORK=off",
 }
 
-// Compile compiles the program of a package to the file output, for Linux on amd64. pkg is relative to root. The program
-// depends only on its source, its modules and the toolchain, and not on the place or time of the compilation.
-func Compile(ctx context.Context, root, pkg, output, version string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+// Compile compiles the program of a package, with build tags, to the file output, for Linux on amd64. pkg is relative to root. The
+// program depends only on its source, its modules and the toolchain, and not on the place or time of the compilation.
+func Compile(ctx context.Context, root, pkg, output, version string, tags ...string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", strings.Join(tags, ","),
 		"-ldflags", "-s -w -buildid= -X main.version="+version, "-o", output, pkg)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), goEnvironment...)

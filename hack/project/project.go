@@ -31,7 +31,9 @@ const (
 
 	// Repository is the common prefix of the project's image repositories.
 	Repository = "quay.io/example"
-	// OperatorImage is the repository of the operator, which is also the agent.
+	// AgentTag is the build tag of the agent's program, which then lacks HTTP/2: nobody speaks that with it, and it would take memory.
+	AgentTag = "nethttpomithttp2"
+	// OperatorImage is the repository of the operator, with the agent in the same image.
 	OperatorImage = Repository + "/memcached-operator"
 	// BundleImage is the repository of the bundles.
 	BundleImage = Repository + "/memcached-operator-bundle"

@@ -1,4 +1,4 @@
-// Package agent is the program that runs beside memcached in its pod, as the command `memcached-operator agent`. It does what
+// Package agent is what runs beside memcached in its pod, as the command `/manager agent` (package main in it). It does what
 // needs a connection to one memcached, so that the operator does not have to reach into pods:
 //
 //   - /metrics: those of prometheus/memcached_exporter, and our own about latency, certificates, starts and reloads (package

@@ -25,17 +25,25 @@ type Builder struct {
 	Root string
 	// Engine runs the Dockerfiles.
 	Engine Engine
-	// Compile compiles the program of a package, relative to root, to the file output. If it is nil, oci.Compile does.
-	Compile func(ctx context.Context, root, pkg, output, version string) error
+	// Compile compiles the program of a package, relative to root, with build tags, to the file output. If it is nil, oci.Compile does.
+	Compile func(ctx context.Context, root, pkg, output, version string, tags ...string) error
+}
+
+// program is an executable file of an image.
+type program struct {
+	pkg  string   // Relative to the root of the checkout.
+	file string   // The name under which the Dockerfile copies it.
+	tags []string // Build tags.
 }
 
 // Image builds the image of that name and version.
 func (b Builder) Image(ctx context.Context, name, version string) (v1.Image, error) {
 	switch name {
 	case "operator":
-		return b.program(ctx, "./operator", "manager", "Dockerfile", version)
+		return b.programs(ctx, "Dockerfile", version, program{pkg: "./operator", file: "manager"},
+			program{pkg: "./operator/agent/main", file: "agent", tags: []string{project.AgentTag}})
 	case "scorecard":
-		return b.program(ctx, "./olm/scorecard", "scorecard", "olm/scorecard/Dockerfile", version)
+		return b.programs(ctx, "olm/scorecard/Dockerfile", version, program{pkg: "./olm/scorecard", file: "scorecard"})
 	case "bundle":
 		return b.Bundle(ctx, filepath.Join(b.Root, project.BundleDir(version)))
 	case "catalog":
@@ -44,8 +52,8 @@ func (b Builder) Image(ctx context.Context, name, version string) (v1.Image, err
 	return nil, fmt.Errorf("there is no image called %q: choose one of %s", name, strings.Join(Names, ", "))
 }
 
-// program compiles a package to the file output, which the Dockerfile copies, and builds the image.
-func (b Builder) program(ctx context.Context, pkg, output, dockerfile, version string) (v1.Image, error) {
+// programs compiles programs and builds the image that has them.
+func (b Builder) programs(ctx context.Context, dockerfile, version string, all ...program) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "memcached-operator-context-")
 	if err != nil {
 		return nil, fmt.Errorf("create the build context: %w", err)
@@ -55,8 +63,10 @@ func (b Builder) program(ctx context.Context, pkg, output, dockerfile, version s
 	if compile == nil {
 		compile = oci.Compile
 	}
-	if err := compile(ctx, b.Root, pkg, filepath.Join(dir, output), version); err != nil {
-		return nil, err
+	for _, p := range all {
+		if err := compile(ctx, b.Root, p.pkg, filepath.Join(dir, p.file), version, p.tags...); err != nil {
+			return nil, err
+		}
 	}
 	return b.build(ctx, dockerfile, dir, map[string]string{"VERSION": version})
 }

@@ -50,7 +50,7 @@ entries:
 func builder(root string) build.Builder {
 	return build.Builder{
 		Root: root, Engine: testkit.FakeEngine{},
-		Compile: func(_ context.Context, _, pkg, output, version string) error {
+		Compile: func(_ context.Context, _, pkg, output, version string, _ ...string) error {
 			return os.WriteFile(output, []byte(pkg+version), 0o600)
 		},
 	}
