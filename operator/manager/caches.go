@@ -12,11 +12,10 @@ import (
 )
 
 // caches limits what is held in memory to the objects that the operator made, whatever else the cluster runs; Memcacheds and
-// Applications are all held, within limits. managedFields are left out: they are as large as the objects themselves, and needed only of
-// objects that were read live. namespaces are those that are watched; all if there are none.
+// Applications are all held, within limits. The options are for slim.NewCache, which leaves out managedFields: they are as large as the
+// objects themselves, and needed only of objects that were read live. namespaces are those that are watched; all if there are none.
 func caches(namespaces []string) cache.Options {
 	options := cache.Options{
-		DefaultTransform:     cache.TransformStripManagedFields(),
 		DefaultLabelSelector: owned.ManagedSelector(),
 		ByObject: map[client.Object]cache.ByObject{
 			&appv1alpha1.Application{}: {Label: labels.Everything(), Transform: slim.Application},

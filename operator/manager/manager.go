@@ -36,6 +36,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/report"
+	"github.com/example/memcached-operator/operator/kube/slim"
 	memcached "github.com/example/memcached-operator/operator/memcached/controller"
 	"github.com/example/memcached-operator/operator/memcached/executor"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -125,6 +126,7 @@ func New(restConfig *rest.Config, options Options) (manager.Manager, error) {
 		Scheme:                        scheme,
 		Logger:                        options.Logger,
 		Cache:                         caches(options.WatchNamespaces),
+		NewCache:                      slim.NewCache,
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 		NewClient:                     options.NewClient,
 		Controller:                    config.Controller{SkipNameValidation: ptr.To(len(options.WatchNamespaces) > 0)},

@@ -1,12 +1,14 @@
-// Package slim limits what the operator holds in memory of each custom resource, which any tenant may create: a resource may have 1.5 MB,
-// most of it in places that nobody reads.
+// Package slim limits what the operator holds in memory. Of a custom resource, which any tenant may create, it leaves out what nobody reads:
+// a resource may have 1.5 MB. It packs the objects that the operator made, which have almost everything in common.
 package slim
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
@@ -24,7 +26,7 @@ const tooLarge = "the spec is too large"
 // Memcached is the transform of the cache for Memcacheds: it leaves out the metadata that nobody reads, and a spec that is too large.
 func Memcached(object any) (any, error) {
 	if memcached, ok := object.(*v1alpha1.Memcached); ok {
-		return object, trim(memcached, &memcached.Spec, v1alpha1.MemcachedSpec{})
+		return object, trim(memcached, &memcached.Spec, v1alpha1.MemcachedSpec{}, &memcached.Status.Conditions)
 	}
 	return object, nil
 }
@@ -32,13 +34,16 @@ func Memcached(object any) (any, error) {
 // Application is Memcached for Applications. The host and path stay: other Applications must not get them.
 func Application(object any) (any, error) {
 	if application, ok := object.(*appv1alpha1.Application); ok {
-		return object, trim(application, &application.Spec, appv1alpha1.ApplicationSpec{Ingress: application.Spec.Ingress})
+		keep := appv1alpha1.ApplicationSpec{Ingress: application.Spec.Ingress}
+		return object, trim(application, &application.Spec, keep, &application.Status.Conditions)
 	}
 	return object, nil
 }
 
 // trim leaves out what nobody reads, and of a spec that is too large all but what to keep. It may get an object that it has trimmed before.
-func trim[Spec any](object client.Object, spec *Spec, keep Spec) error {
+func trim[Spec any](object client.Object, spec *Spec, keep Spec, conditions *[]metav1.Condition) error {
+	*conditions = slices.Clone(*conditions) // Decoding has left room for more.
+	shareTexts(*conditions)
 	object.SetManagedFields(nil)
 	object.SetLabels(nil)
 	object.SetFinalizers(nil)
