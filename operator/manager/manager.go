@@ -126,7 +126,7 @@ func New(restConfig *rest.Config, options Options) (manager.Manager, error) {
 		Scheme:                        scheme,
 		Logger:                        options.Logger,
 		Cache:                         caches(options.WatchNamespaces),
-		NewCache:                      slim.NewCache,
+		NewCache:                      slim.NewCache(owned.LabelInstance, inputs.CacheLabel),
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 		NewClient:                     options.NewClient,
 		Controller:                    config.Controller{SkipNameValidation: ptr.To(len(options.WatchNamespaces) > 0)},

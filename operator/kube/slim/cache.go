@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -13,23 +17,43 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NewCache returns a cache that holds objects of Kubernetes' own kinds packed. All who read or watch get them whole, except managedFields,
-// and may change what they get, even with client.UnsafeDisableDeepCopy. Custom resources go through the transforms of the options.
-func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
-	packer := &packer{}
-	options.DefaultTransform = packer.pack
-	packed, err := cache.New(config, options)
-	if err != nil {
-		return nil, err
+// labelField is the field index of listed objects by a label. The label follows.
+const labelField = "label:"
+
+// NewCache returns a function that makes a cache which holds objects of Kubernetes' own kinds packed. All who read or watch get them whole,
+// except managedFields, and may change what they get, even with client.UnsafeDisableDeepCopy. Custom resources go through the transforms of
+// the options. A list of pods or ControllerRevisions that have one of the given labels costs no more for how many others there are.
+func NewCache(indexed ...string) cache.NewCacheFunc {
+	return func(config *rest.Config, options cache.Options) (cache.Cache, error) {
+		packer := &packer{}
+		options.DefaultTransform = packer.pack
+		packed, err := cache.New(config, options)
+		if err != nil {
+			return nil, err
+		}
+		for _, label := range indexed {
+			extract := func(object client.Object) []string {
+				if value := object.GetLabels()[label]; value != "" {
+					return []string{value}
+				}
+				return nil
+			}
+			for _, object := range []client.Object{&corev1.Pod{}, &appsv1.ControllerRevision{}} {
+				if err := packed.IndexField(context.Background(), object, labelField+label, extract); err != nil {
+					return nil, fmt.Errorf("index %T by the label %s: %w", object, label, err)
+				}
+			}
+		}
+		return &unpackingCache{Cache: packed, packer: packer, indexed: indexed}, nil
 	}
-	return &unpackingCache{Cache: packed, packer: packer}, nil
 }
 
 // unpackingCache makes whole what another cache holds packed.
 type unpackingCache struct {
 	cache.Cache
 
-	packer *packer
+	packer  *packer
+	indexed []string // By which listed objects are indexed.
 }
 
 // Get reads an object.
@@ -50,10 +74,23 @@ func (c *unpackingCache) List(ctx context.Context, list client.ObjectList, optio
 	if !listed(item) && asked.LabelSelector != nil && !asked.LabelSelector.Empty() {
 		return fmt.Errorf("%T cannot be listed by labels: the cache does not hold them (add it to the function listed)", item)
 	}
-	if err := c.Cache.List(ctx, list, options...); err != nil {
+	if err := c.Cache.List(ctx, list, append(slices.Clone(options), c.index(asked.LabelSelector)...)...); err != nil {
 		return err
 	}
 	return meta.EachListItem(list, func(item runtime.Object) error { return c.packer.unpack(item) })
+}
+
+// index returns the option that uses an index for a selector, none if there is none.
+func (c *unpackingCache) index(selector labels.Selector) []client.ListOption {
+	for _, label := range c.indexed {
+		if selector == nil {
+			break
+		}
+		if value, found := selector.RequiresExactMatch(label); found {
+			return []client.ListOption{client.MatchingFields{labelField + label: value}}
+		}
+	}
+	return nil
 }
 
 // itemOf returns an empty object of a list's type, nil if objects of that type are not packed.

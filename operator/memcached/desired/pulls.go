@@ -52,6 +52,9 @@ type Pulls struct {
 // itself replaces the pods of a Deployment, so their images are not pulled first.
 func MakePulls(in inputs.Inputs) Pulls {
 	pulls := Pulls{Now: in.Now}
+	if len(in.PullPods) == 0 && (len(in.Pods) == 0 || !inputs.StablePods(in.Memcached.Spec)) {
+		return pulls // What follows renders the pods, which takes time.
+	}
 	wanted, _ := workloads(in)
 	decision, _ := decide(in, wanted.given)
 	needed := pullPods(in, pending.ImagesOf(decision.Wanted))
