@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -89,6 +90,9 @@ func encode(template *Template) []byte {
 
 // compare compares two templates of the workload.
 func (i Input) compare(from, to *Template) ([]diff.Change, diff.Class) {
+	if bytes.Equal(encode(from), encode(to)) {
+		return nil, diff.None // Most reconciles change nothing, and to read templates takes time.
+	}
 	workload := diff.Deployment
 	if inputs.StablePods(i.Spec) {
 		workload = diff.StatefulSet
