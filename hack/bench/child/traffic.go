@@ -2,7 +2,6 @@ package child
 
 import (
 	"cmp"
-	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -42,16 +41,22 @@ type Call struct {
 	Resource string `json:"resource"`
 }
 
-// Count is how often a Call was made.
-type Count struct {
+// Place is a Call in a namespace, empty for none.
+type Place struct {
 	Call
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// Count is how often a Call was made in a namespace.
+type Count struct {
+	Place
 	Count int `json:"count"`
 }
 
 // Traffic counts the requests of a process.
 type Traffic struct {
 	lock   sync.Mutex
-	counts map[Call]int
+	counts map[Place]int
 }
 
 // Wrap is for rest.Config.Wrap.
@@ -59,19 +64,19 @@ func (t *Traffic) Wrap(next http.RoundTripper) http.RoundTripper {
 	info := &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if parsed, err := info.NewRequestInfo(r); err == nil {
-			t.add(classify(parsed, r.URL.Query().Has("dryRun")))
+			t.add(Place{classify(parsed, r.URL.Query().Has("dryRun")), parsed.Namespace})
 		}
 		return next.RoundTrip(r)
 	})
 }
 
-func (t *Traffic) add(call Call) {
+func (t *Traffic) add(place Place) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if t.counts == nil {
-		t.counts = map[Call]int{}
+		t.counts = map[Place]int{}
 	}
-	t.counts[call]++
+	t.counts[place]++
 }
 
 // Counts returns all counts, in a stable order.
@@ -79,17 +84,14 @@ func (t *Traffic) Counts() []Count {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	var all []Count
-	for call, count := range maps.All(t.counts) {
-		all = append(all, Count{call, count})
+	for place, count := range t.counts {
+		all = append(all, Count{place, count})
 	}
-	sortCounts(all)
-	return all
-}
-
-func sortCounts(all []Count) {
 	slices.SortFunc(all, func(a, b Count) int {
-		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.Resource, b.Resource))
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.Resource, b.Resource),
+			cmp.Compare(a.Namespace, b.Namespace))
 	})
+	return all
 }
 
 func classify(info *request.RequestInfo, dryRun bool) Call {

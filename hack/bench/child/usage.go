@@ -3,6 +3,7 @@ package child
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -32,16 +33,16 @@ type Usage struct {
 
 // Minus returns what was used since an earlier time. Memory is that of now.
 func (u Usage) Minus(earlier Usage) Usage {
-	before := map[Call]int{}
+	before := map[Place]int{}
 	for _, count := range earlier.Calls {
-		before[count.Call] = count.Count
+		before[count.Place] = count.Count
 	}
 	difference := u
 	difference.CPU -= earlier.CPU
 	difference.Reconciles -= earlier.Reconciles
 	difference.Calls = nil
 	for _, count := range u.Calls {
-		if count.Count -= before[count.Call]; count.Count > 0 {
+		if count.Count -= before[count.Place]; count.Count > 0 {
 			difference.Calls = append(difference.Calls, count)
 		}
 	}
@@ -59,14 +60,21 @@ func (u Usage) Total(class Class) int {
 	return total
 }
 
-// Count returns how often a call was made.
+// Count returns how often a call was made, in all namespaces.
 func (u Usage) Count(call Call) int {
+	total := 0
 	for _, count := range u.Calls {
 		if count.Call == call {
-			return count.Count
+			total += count.Count
 		}
 	}
-	return 0
+	return total
+}
+
+// In returns the usage with the requests of one namespace alone.
+func (u Usage) In(namespace string) Usage {
+	u.Calls = slices.DeleteFunc(slices.Clone(u.Calls), func(c Count) bool { return c.Namespace != namespace })
+	return u
 }
 
 // measure returns the usage of this process.

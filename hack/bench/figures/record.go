@@ -16,20 +16,29 @@ type Recorded struct {
 	Better   Better `json:"better"`
 	// Value is the median when it was recorded.
 	Value float64 `json:"value"`
-	// Tolerance is the part of Value by which a figure may be worse, for example 0.2.
-	Tolerance float64 `json:"tolerance"`
+	Limit
 }
 
-// slack is how much any figure may be worse beside its tolerance, so that a figure that was 0 can be compared: one call of a hundred
-// resources.
-const slack = 0.01
+// Limit is by how much a figure may be worse than its recorded value.
+type Limit struct {
+	// Part is a part of the value, for example 0.2.
+	Part float64 `json:"part,omitempty"`
+	// Number is added to it.
+	Number float64 `json:"number,omitempty"`
+}
+
+// isOf tells whether a result is that of the figure.
+func (r Recorded) isOf(result Result) bool {
+	return result.Workload == r.Workload && result.Kind == r.Kind && result.Size == r.Size
+}
 
 // worst returns the worst value that is no regression.
 func (r Recorded) worst() float64 {
+	worse := math.Abs(r.Value)*r.Part + r.Number
 	if r.Better == Higher {
-		return r.Value - math.Abs(r.Value)*r.Tolerance - slack
+		return r.Value - worse
 	}
-	return r.Value + math.Abs(r.Value)*r.Tolerance + slack
+	return r.Value + worse
 }
 
 // Compare returns an error for every recorded figure that is worse now, or was not measured. A figure counts with its best round: other
@@ -37,9 +46,7 @@ func (r Recorded) worst() float64 {
 func Compare(recorded []Recorded, results []Result) error {
 	var all []error
 	for _, was := range recorded {
-		index := slices.IndexFunc(results, func(r Result) bool {
-			return r.Workload == was.Workload && r.Kind == was.Kind && r.Size == was.Size
-		})
+		index := slices.IndexFunc(results, was.isOf)
 		if index < 0 || results[index].Figure(was.Name) == nil {
 			all = append(all, fmt.Errorf("%s, %s, %d: %s was not measured, but is recorded: run `make bench-record`",
 				was.Workload, was.Kind, was.Size, was.Name))
@@ -64,15 +71,15 @@ func bound(was Recorded) string {
 	return Number(was.worst()) + " or less"
 }
 
-// Record returns what to record of results: the figures that tolerances names, each with its tolerance.
-func Record(results []Result, tolerances map[string]float64) []Recorded {
+// Record returns what to record of results: the figures for which limit returns one.
+func Record(results []Result, limit func(workload, figure string) (Limit, bool)) []Recorded {
 	var all []Recorded
 	for _, result := range results {
 		for _, figure := range result.Figures {
-			if tolerance, found := tolerances[figure.Name]; found {
+			if limit, found := limit(result.Workload, figure.Name); found {
 				all = append(all, Recorded{
 					Workload: result.Workload, Kind: result.Kind, Size: result.Size, Name: figure.Name, Better: figure.Better,
-					Value: math.Round(figure.Median()*1000) / 1000, Tolerance: tolerance,
+					Value: math.Round(figure.Median()*1000) / 1000, Limit: limit,
 				})
 			}
 		}

@@ -19,6 +19,20 @@ func (r Report) Markdown() string {
 	return text.String()
 }
 
+// Comparison returns a table of recorded figures beside those of the report.
+func (r Report) Comparison(recorded []Recorded) string {
+	text := strings.Builder{}
+	text.WriteString("| workload | figure | recorded | now |\n| --- | --- | --- | --- |\n")
+	for _, was := range recorded {
+		index := slices.IndexFunc(r.Results, was.isOf)
+		if index >= 0 {
+			fmt.Fprintf(&text, "| %s, %s, %d | %s | %s | %s |\n", was.Workload, was.Kind, was.Size, was.Name, Number(was.Value),
+				r.Results[index].Figure(was.Name))
+		}
+	}
+	return text.String()
+}
+
 // workloads returns the names of all workloads in the order of their first result.
 func (r Report) workloads() []string {
 	var all []string

@@ -33,51 +33,57 @@ func of[T any](name, unit string, better figures.Better, rounds []T, value func(
 	return figure
 }
 
-// Figures returns what pairs of rounds say. Ratios are made pair by pair. settled is how many of the last rounds waited for what the operator
-// puts off: the others do not know all of its requests.
-func Figures(pairs []Pair, settled int) []figures.Figure {
-	last := pairs[len(pairs)-settled:]
-	all := []figures.Figure{
-		of("custom resources per second", "/s", figures.Higher, pairs, func(p Pair) float64 { return p.Operator.rate() }),
-		of("bare client", "/s", "", pairs, func(p Pair) float64 { return p.Bare.rate() }),
+// Ratios returns the figures of pairs of rounds that compare the operator with the bare client, pair by pair.
+func Ratios(pairs []Pair) []figures.Figure {
+	return []figures.Figure{
 		of(Throughput, "", figures.Higher, pairs, func(p Pair) float64 { return p.Operator.rate() / p.Bare.rate() }),
-		of(LatencyMedian, "s", figures.Lower, pairs, func(p Pair) float64 { return p.Operator.latency(0.5) }),
-		of(LatencyHighest, "s", figures.Lower, pairs, func(p Pair) float64 { return p.Operator.latency(0.99) }),
-		of("bare client: p50", "s", "", pairs, func(p Pair) float64 { return p.Bare.latency(0.5) }),
-		of("bare client: p99", "s", "", pairs, func(p Pair) float64 { return p.Bare.latency(0.99) }),
-		of(Reads, "", figures.Lower, last, func(p Pair) float64 { return p.Operator.per(p.Operator.Settled.Total(child.Read)) }),
-		of(Writes, "", figures.Lower, last, func(p Pair) float64 { return p.Operator.per(p.Operator.Settled.Total(child.Write)) }),
-		of("bare client: writes per resource", "", "", pairs, func(p Pair) float64 { return p.Bare.per(p.Bare.Usage.Total(child.Write)) }),
-		of("events per resource", "", "", last, func(p Pair) float64 { return p.Operator.per(p.Operator.Settled.Total(child.Event)) }),
-		of(CPU, "ms", figures.Lower, pairs, func(p Pair) float64 { return p.Operator.Usage.CPU / float64(p.Operator.Count) * 1000 }),
-		of("CPU of the API server per resource", "ms", figures.Lower, pairs, func(p Pair) float64 { return p.Operator.server() }),
-		of("bare client: CPU of the API server", "ms", "", pairs, func(p Pair) float64 { return p.Bare.server() }),
 		of(CPUShare, "", figures.Lower, pairs, func(p Pair) float64 {
 			return p.Operator.Usage.CPU / float64(p.Operator.Count) * 1000 / p.Bare.server()
 		}),
 		of(ServerCPU, "", figures.Lower, pairs, func(p Pair) float64 { return p.Operator.server() / p.Bare.server() }),
-		of("peak RSS", "MiB", figures.Lower, pairs, func(p Pair) float64 { return mebibytes(p.Operator.Usage.PeakRSS) }),
 	}
-	return append(all, calls(last)...)
+}
+
+// Figures returns what pairs of rounds say. Ratios are made pair by pair. settled is how many of the last rounds waited for what the operator
+// puts off: the others do not know all of its requests.
+func Figures(pairs []Pair, settled int) []figures.Figure {
+	last := pairs[len(pairs)-settled:]
+	all := slices.Concat(Ratios(pairs), []figures.Figure{
+		of("custom resources per second", "/s", figures.Higher, pairs, func(p Pair) float64 { return p.Operator.rate() }),
+		of("bare client: custom resources per second", "/s", "", pairs, func(p Pair) float64 { return p.Bare.rate() }),
+		of(LatencyMedian, "s", figures.Lower, pairs, func(p Pair) float64 { return p.Operator.latency(0.5) }),
+		of("bare client: p50 until Ready", "s", "", pairs, func(p Pair) float64 { return p.Bare.latency(0.5) }),
+		of(LatencyHighest, "s", figures.Lower, pairs, func(p Pair) float64 { return p.Operator.latency(0.99) }),
+		of("bare client: p99 until Ready", "s", "", pairs, func(p Pair) float64 { return p.Bare.latency(0.99) }),
+		of(CPU, "ms", figures.Lower, pairs, func(p Pair) float64 { return p.Operator.Usage.CPU / float64(p.Operator.Count) * 1000 }),
+		of("CPU of the API server per resource", "ms", figures.Lower, pairs, func(p Pair) float64 { return p.Operator.server() }),
+		of("bare client: CPU of the API server per resource", "ms", "", pairs, func(p Pair) float64 { return p.Bare.server() }),
+		of("peak RSS", "MiB", figures.Lower, pairs, func(p Pair) float64 { return mebibytes(p.Operator.Usage.PeakRSS) }),
+		of(Reads, "", figures.Lower, last, func(p Pair) float64 { return p.Operator.per(p.Operator.Settled.Total(child.Read)) }),
+		of(Writes, "", figures.Lower, last, func(p Pair) float64 { return p.Operator.per(p.Operator.Settled.Total(child.Write)) }),
+		of("bare client: writes per resource", "", "", pairs, func(p Pair) float64 { return p.Bare.per(p.Bare.Usage.Total(child.Write)) }),
+		of("events per resource", "", "", last, func(p Pair) float64 { return p.Operator.per(p.Operator.Settled.Total(child.Event)) }),
+	})
+	var operators []Round
+	for _, pair := range last {
+		operators = append(operators, pair.Operator)
+	}
+	return append(all, calls(operators)...)
 }
 
 // calls returns a figure for each kind of request that reads or writes.
-func calls(pairs []Pair) []figures.Figure {
-	made := map[string]func(Pair) float64{}
-	for _, pair := range pairs {
-		for _, count := range pair.Operator.Settled.Calls {
-			if count.Class != child.Read && count.Class != child.Write {
-				continue
-			}
-			call := count.Call
-			made[fmt.Sprintf("%s: %s %s", call.Class, call.Verb, call.Resource)] = func(p Pair) float64 {
-				return p.Operator.per(p.Operator.Settled.Count(call))
+func calls(rounds []Round) []figures.Figure {
+	made := map[string]child.Call{}
+	for _, round := range rounds {
+		for _, count := range round.Settled.Calls {
+			if count.Class == child.Read || count.Class == child.Write {
+				made[fmt.Sprintf("%s: %s %s", count.Class, count.Verb, count.Resource)] = count.Call
 			}
 		}
 	}
 	var all []figures.Figure
 	for _, name := range slices.Sorted(maps.Keys(made)) {
-		all = append(all, of(name, "", figures.Lower, pairs, made[name]))
+		all = append(all, of(name, "", figures.Lower, rounds, func(r Round) float64 { return r.per(r.Settled.Count(made[name])) }))
 	}
 	return all
 }

@@ -27,7 +27,7 @@ func (b *Bench) Lifecycle(ctx context.Context, plan Plan) ([]figures.Result, err
 			if err != nil {
 				return err
 			}
-			touched, err := b.measured(operator, func() error { return b.touch(ctx, operator, resources) })
+			touched, err := b.measured(operator, func() error { return b.resync(ctx, operator, resources) })
 			if err != nil {
 				return err
 			}
@@ -92,20 +92,24 @@ func (b *Bench) populated(ctx context.Context, plan Plan, do func(*child.Child, 
 	return b.empty(ctx, namespace)
 }
 
-// touch changes an annotation of all custom resources, which concerns nobody, and waits until each was reconciled.
-func (b *Bench) touch(ctx context.Context, operator *child.Child, resources []workload.Resource) error {
+// resync changes an annotation of all custom resources, and waits until each was reconciled.
+func (b *Bench) resync(ctx context.Context, operator *child.Child, resources []workload.Resource) error {
 	before, err := operator.Usage()
 	if err != nil {
 		return err
 	}
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.com/touched":"yes"}}}`))
-	err = each(ctx, resources, func(ctx context.Context, resource workload.Resource) error {
-		return b.Server.Client.Patch(ctx, resource, patch)
-	})
-	if err != nil {
+	if err := b.touch(ctx, resources); err != nil {
 		return err
 	}
 	return idle(ctx, operator, before.Reconciles+len(resources))
+}
+
+// touch changes an annotation of all custom resources, which concerns nobody.
+func (b *Bench) touch(ctx context.Context, resources []workload.Resource) error {
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.com/touched":"yes"}}}`))
+	return each(ctx, resources, func(ctx context.Context, resource workload.Resource) error {
+		return b.Server.Client.Patch(ctx, resource, patch)
+	})
 }
 
 // restart starts an operator and measures it until it has reconciled all custom resources. It is stopped then.
@@ -135,7 +139,8 @@ func (b *Bench) restart(ctx context.Context, count int, arguments ...string) (ro
 
 // idle waits until an operator has made so many reconciles since it was started, and has no more to do at once.
 func idle(ctx context.Context, operator *child.Child, reconciles int) error {
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
+	// Each question costs the operator about as much CPU time as a reconcile.
+	return wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
 		usage, err := operator.Usage()
 		return err == nil && usage.Reconciles >= reconciles && usage.Pending == 0, err
 	})

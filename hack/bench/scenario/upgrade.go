@@ -46,6 +46,7 @@ func (b *Bench) Upgrade(ctx context.Context, plan Plan) (figures.Result, error) 
 		of(Writes, "", figures.Lower, rounds, func(r Round) float64 { return r.per(r.Usage.Total(child.Write)) }),
 		of("peak RSS", "MiB", figures.Lower, rounds, func(r Round) float64 { return mebibytes(r.Usage.PeakRSS) }),
 	}
+	result.Figures = append(result.Figures, calls(rounds)...)
 	return result, nil
 }
 
@@ -73,6 +74,7 @@ func (b *Bench) upgrade(ctx context.Context, resources []workload.Resource, imag
 	}
 	round.Server = after.Minus(server)
 	round.Usage, err = operator.Usage()
+	round.Settled = round.Usage
 	return round, err
 }
 
