@@ -17,6 +17,7 @@ RUN ?= .
 RACE ?= -race
 # It starts no goroutine, and its simulations take the race detector minutes.
 PURE := operator/memcached/update/rollout
+BENCH ?= all
 FUZZTIME ?= 5m
 FUZZERS ?= 1
 E2E_TAGS := e2e
@@ -78,6 +79,10 @@ test: ## unit, golden and envtest tests with the race detector, which needs gcc 
 fuzz: ## run each fuzz target for FUZZTIME; what they find is in testdata/fuzz of its package
 	@memcached=$$($(CLUSTER) memcached); export MEMCACHED_ROOTS=$$memcached; git grep -Eo '^func Fuzz\w+' -- '*_test.go' | sed 's,\(.*\)/[^/]*:func \(.*\),./\1 \2,' | while read -r folder target; do \
 	echo "$$folder $$target"; go test "$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s -parallel $(FUZZERS); done
+bench: ## measure the operator beside a bare client that writes the same (BENCH='burst --size 1000' for one workload)
+	@assets=$$($(CLUSTER) assets); KUBEBUILDER_ASSETS=$$assets go run ./hack/bench run $(BENCH)
+bench-check bench-record: ## compare a short benchmark with hack/bench/recorded.json, or write that file
+	@assets=$$($(CLUSTER) assets); KUBEBUILDER_ASSETS=$$assets go run ./hack/bench $(@:bench-%=%)
 e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Installed/side/scorecard for one walk)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk --with-olm-v1,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache))); \

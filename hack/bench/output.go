@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,13 +51,15 @@ func report(cmd *cobra.Command, name string, profile bool, measure measure) erro
 		return err
 	}
 	table := report.Markdown()
-	for file, content := range map[string][]byte{name + ".json": content, name + ".md": []byte(table)} {
+	files := pictures(report)
+	files[name+".json"], files[name+".md"] = content, []byte(table)
+	for file, content := range files {
 		if err := os.WriteFile(filepath.Join(directory, file), content, 0o644); err != nil {
 			return err
 		}
 	}
 	cmd.Print(table)
-	cmd.PrintErrf("written: %s.json and .md\n", filepath.Join(directory, name))
+	cmd.PrintErrf("written to %s: %s\n", directory, strings.Join(slices.Sorted(maps.Keys(files)), " "))
 	return nil
 }
 
