@@ -87,15 +87,15 @@ func (s settings) plans() ([]scenario.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.pods >= 0 {
+		if s.pods != usual {
 			kind.Size = s.pods
 		}
 		for _, size := range s.sizes {
 			plans = append(plans, scenario.Plan{Kind: kind, Size: size, Rounds: s.rounds, Settle: 1})
 		}
 	}
-	if s.rounds < 1 || len(plans) == 0 {
-		return nil, errors.New("--rounds has to be 1 or more, and --kind and --size need a value")
+	if s.pods < usual || s.rounds < 1 || len(plans) == 0 {
+		return nil, errors.New("--rounds has to be 1 or more, --pods 0 or more (or -1), and --kind and --size need a value")
 	}
 	return plans, nil
 }

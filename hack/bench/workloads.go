@@ -13,17 +13,38 @@ var (
 	caches   = []string{"deployment"}
 )
 
+// usual is the number of pods that each kind usually has.
+const usual = -1
+
 // workloads are all that can be measured, in the order of the report.
 func workloads() []one {
+	thousand := []int{1000}
 	return []one{
-		{"burst", "Create many custom resources at once, beside the bare client", settings{kinds: allKinds, sizes: []int{100, 1000, 5000}, rounds: 5, pods: -1}, paired("burst", (*scenario.Bench).Burst)},
-		{"scale", "Give all custom resources one more pod at once, beside the bare client", settings{kinds: allKinds, sizes: []int{1000}, rounds: 5, pods: -1}, paired("scale", (*scenario.Bench).Scale)},
-		{"lifecycle", "Watch an operator that has nothing to do: at rest, in a resync, after a restart", settings{kinds: allKinds, sizes: []int{1000}, rounds: 5, pods: -1}, lifecycle},
-		{"memory", "Measure the live heap with different numbers of custom resources", settings{kinds: caches, sizes: []int{0, 1000, 10000}, rounds: 1, pods: -1}, memory},
-		{"memory-without-pods", "The same, for caches of size 0", settings{kinds: caches, sizes: []int{0, 1000, 10000}, rounds: 1, pods: 0}, memory},
-		{"unrelated", "Measure what Deployments, Pods and Secrets of others cost in memory", settings{kinds: caches, sizes: []int{100}, rounds: 1, pods: -1, others: 10000}, unrelated},
-		{"failing", "Measure healthy caches beside failing ones", settings{kinds: caches, sizes: []int{100}, rounds: 5, pods: -1, others: 100}, failing},
-		{"upgrade", "Measure an upgrade that writes to all caches", settings{kinds: []string{"statefulset"}, sizes: []int{1000}, rounds: 1, pods: -1}, upgrade},
+		{
+			"burst", "Create many custom resources at once, beside the bare client",
+			settings{kinds: allKinds, sizes: []int{100, 1000, 5000}, rounds: 5, pods: usual}, paired("burst", (*scenario.Bench).Burst),
+		}, {
+			"scale", "Give all custom resources one more pod at once, beside the bare client",
+			settings{kinds: allKinds, sizes: thousand, rounds: 5, pods: usual}, paired("scale", (*scenario.Bench).Scale),
+		}, {
+			"lifecycle", "Watch an operator that has nothing to do: at rest, in a resync, after a restart",
+			settings{kinds: allKinds, sizes: thousand, rounds: 5, pods: usual}, lifecycle,
+		}, {
+			"memory", "Measure the live heap with different numbers of custom resources",
+			settings{kinds: caches, sizes: []int{0, 1000, 10000}, rounds: 1, pods: usual}, memory,
+		}, {
+			"memory-without-pods", "The same, for caches of size 0",
+			settings{kinds: caches, sizes: []int{0, 1000, 10000}, rounds: 1, pods: 0}, memory,
+		}, {
+			"unrelated", "Measure what Deployments, Pods and Secrets of others cost in memory",
+			settings{kinds: caches, sizes: []int{100}, rounds: 1, pods: usual, others: 10000}, unrelated,
+		}, {
+			"failing", "Measure healthy caches beside failing ones",
+			settings{kinds: caches, sizes: []int{100}, rounds: 5, pods: usual, others: 100}, failing,
+		}, {
+			"upgrade", "Measure an upgrade that writes to all caches",
+			settings{kinds: []string{"statefulset"}, sizes: thousand, rounds: 1, pods: usual}, upgrade,
+		},
 	}
 }
 

@@ -19,6 +19,12 @@ type group struct {
 	resources []workload.Resource
 }
 
+// phase is something that happens to all custom resources of a group.
+type phase struct {
+	name string
+	do   func(context.Context, group) error
+}
+
 // Counts counts the requests for custom resources of all kinds: when they are created, get one more pod, and are reconciled again as in a
 // resync. There are only a few of each, so that none takes as long to start as would cost another write of its status.
 func (b *Bench) Counts(ctx context.Context, kinds []workload.Kind, size int) ([]figures.Result, error) {
@@ -27,37 +33,23 @@ func (b *Bench) Counts(ctx context.Context, kinds []workload.Kind, size int) ([]
 		return nil, err
 	}
 	defer operator.Stop()
-	var groups []group
-	for _, kind := range kinds {
-		if err := b.warmUp(ctx, kind); err != nil {
-			return nil, err
-		}
-		namespace, err := b.newNamespace(ctx)
-		if err != nil {
-			return nil, err
-		}
-		resources, err := b.resources(ctx, kind, namespace, 0, size)
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, group{kind, namespace, resources})
+	groups, err := b.groups(ctx, kinds, size)
+	if err != nil {
+		return nil, err
 	}
-	var results []figures.Result
 	before, err := operator.Usage()
 	if err != nil {
 		return nil, err
 	}
-	for _, phase := range []struct {
-		name string
-		do   func(group) error
-	}{
-		{"calls for a new resource", func(g group) error { return b.ready(ctx, g.resources) }},
-		{"calls for one more pod", func(g group) error { return b.grow(ctx, g) }},
-		{ResyncCalls, func(g group) error { return b.touch(ctx, g.resources) }}, // They are reconciled while it waits.
+	var results []figures.Result
+	for _, phase := range []phase{
+		{"calls for a new resource", func(ctx context.Context, g group) error { return b.ready(ctx, g.resources) }},
+		{"calls for one more pod", b.grow},
+		{ResyncCalls, func(ctx context.Context, g group) error { return b.touch(ctx, g.resources) }}, // They are reconciled while it waits.
 	} {
 		b.say("counting %s", phase.name)
 		for _, group := range groups {
-			if err := phase.do(group); err != nil {
+			if err := phase.do(ctx, group); err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", phase.name, group.kind.Name, err)
 			}
 		}
@@ -78,6 +70,26 @@ func (b *Bench) Counts(ctx context.Context, kinds []workload.Kind, size int) ([]
 		}
 	}
 	return results, nil
+}
+
+// groups prepares a group of each kind, and warms the operator up.
+func (b *Bench) groups(ctx context.Context, kinds []workload.Kind, size int) ([]group, error) {
+	var groups []group
+	for _, kind := range kinds {
+		if err := b.warmUp(ctx, kind); err != nil {
+			return nil, err
+		}
+		namespace, err := b.newNamespace(ctx)
+		if err != nil {
+			return nil, err
+		}
+		resources, err := b.resources(ctx, kind, namespace, 0, size)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, group{kind, namespace, resources})
+	}
+	return groups, nil
 }
 
 // counts returns the figures that say how many requests were made.
