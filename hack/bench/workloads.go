@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/example/memcached-operator/hack/bench/figures"
 	"github.com/example/memcached-operator/hack/bench/scenario"
@@ -117,6 +118,9 @@ func failing(s settings) (measure, error) {
 }
 
 func upgrade(s settings) (measure, error) {
+	if !slices.Equal(s.kinds, []string{"statefulset"}) || s.pods == 0 {
+		return nil, errors.New("an upgrade is measured with --kind statefulset and pods: only these have the agent, whose image changes")
+	}
 	return each(s, func(ctx context.Context, bench *scenario.Bench, plan scenario.Plan) ([]figures.Result, error) {
 		result, err := bench.Upgrade(ctx, plan)
 		return []figures.Result{result}, err
