@@ -35,12 +35,11 @@ func report(cmd *cobra.Command, name string, profile bool, measure measure) erro
 	}
 	var report figures.Report
 	err = withBench(cmd, profile, func(bench *scenario.Bench) error {
-		results, err := measure(cmd.Context(), bench)
+		report, err = describe(cmd.Context(), bench) // First: the checkout may change meanwhile.
 		if err != nil {
 			return err
 		}
-		report, err = describe(cmd.Context(), bench)
-		report.Results = results
+		report.Results, err = measure(cmd.Context(), bench)
 		return err
 	})
 	if err != nil {

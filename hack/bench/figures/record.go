@@ -57,9 +57,12 @@ func Compare(recorded []Recorded, results []Result) error {
 		if was.Better == Higher && best >= was.worst() || was.Better == Lower && best <= was.worst() {
 			continue
 		}
-		all = append(all, fmt.Errorf("%s, %s, %d: %s is %s in the best of %d rounds, and was %s: %s is no regression. "+
-			"Mend it, or run `make bench-record` if it has to be so", was.Workload, was.Kind, was.Size, was.Name,
-			Number(best), len(now.Rounds), Number(was.Value), bound(was)))
+		rounds := ""
+		if len(now.Rounds) > 1 {
+			rounds = fmt.Sprintf(" in the best of %d rounds", len(now.Rounds))
+		}
+		all = append(all, fmt.Errorf("%s, %s, %d: %s is %s%s, and was %s: %s is no regression. Mend it, or run `make bench-record` if it has to be so",
+			was.Workload, was.Kind, was.Size, was.Name, Number(best), rounds, Number(was.Value), bound(was)))
 	}
 	return errors.Join(all...)
 }
