@@ -57,6 +57,8 @@ func Start(ctx context.Context, root string) (_ *Server, err error) {
 	if s.directory, err = os.MkdirTemp("", "bench-"); err != nil {
 		return nil, err
 	}
+	// Each Service of a burst has an address. The usual range of envtest has 254.
+	s.environment.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/16")
 	if s.Config, err = s.environment.Start(); err != nil {
 		return nil, fmt.Errorf("start the API server: %w", err)
 	}

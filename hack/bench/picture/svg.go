@@ -47,7 +47,8 @@ func SVG(title, subtitle string, charts []Chart) []byte {
 	for _, chart := range charts {
 		legend = max(legend, len(chart.Lines))
 	}
-	width, height := panelWidth*len(charts)+24, titleHeight+panelHeight+legend*legendLine+12
+	const letter = 6 // The usual width of a letter of the subtitle.
+	width, height := max(panelWidth*len(charts), letter*len(subtitle)+24)+24, titleHeight+panelHeight+legend*legendLine+12
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="Helvetica, Arial, sans-serif">`+"\n",
 		width, height, width, height)
 	fmt.Fprintf(&out, "<title>%s</title>\n<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", html.EscapeString(title), width, height)
