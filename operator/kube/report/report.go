@@ -79,8 +79,8 @@ type Reporter struct {
 	// Clock tells how long a status has waited.
 	Clock clock.PassiveClock
 
-	// written maps names to the last status that was written.
-	written sync.Map
+	// superseded maps names to the resourceVersion that the last status was computed from.
+	superseded sync.Map
 
 	// waiting maps names to the waitingStatus that has not been written yet.
 	waiting sync.Map
@@ -93,7 +93,7 @@ func (r *Reporter) Read(ctx context.Context, name types.NamespacedName, object O
 	err := r.Client.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) || err == nil && !object.GetDeletionTimestamp().IsZero() {
 		r.Work.Gone(r.tracked(name))
-		r.written.Delete(name)
+		r.superseded.Delete(name)
 		r.waiting.Delete(name)
 		return false, nil // The garbage collector deletes what the object owns.
 	}
@@ -101,15 +101,10 @@ func (r *Reporter) Read(ctx context.Context, name types.NamespacedName, object O
 		r.Work.Inconclusive(r.tracked(name), false)
 		return false, err
 	}
-	if r.lastWritten(name).from == object.GetResourceVersion() {
+	if version, found := r.superseded.Load(name); found && version == object.GetResourceVersion() {
 		return false, reconcileerror.Stale(errors.New("the cached copy is older than the status that was written last"))
 	}
 	return true, nil
-}
-
-// writtenStatus is a status that was written.
-type writtenStatus struct {
-	from, to string // The resourceVersions of what it was computed from, and of the object with it.
 }
 
 // Outcome is the result of a reconcile.
@@ -215,21 +210,10 @@ func (r *Reporter) WriteStatus(ctx context.Context, before, after Object) error 
 		return fmt.Errorf("write the status: %w", err)
 	}
 	if written.GetResourceVersion() != before.GetResourceVersion() {
-		r.written.Store(client.ObjectKeyFromObject(before), writtenStatus{before.GetResourceVersion(), written.GetResourceVersion()})
+		r.superseded.Store(client.ObjectKeyFromObject(before), before.GetResourceVersion())
 	} // Otherwise nothing has changed, for example because the CRD of an older release has none of the fields.
 	after.SetResourceVersion(written.GetResourceVersion())
 	return nil
-}
-
-// Wrote reports whether an object is as the last status write has left it.
-func (r *Reporter) Wrote(object client.Object) bool {
-	return r.lastWritten(client.ObjectKeyFromObject(object)).to == object.GetResourceVersion()
-}
-
-func (r *Reporter) lastWritten(name types.NamespacedName) writtenStatus {
-	known, _ := r.written.Load(name)
-	written, _ := known.(writtenStatus)
-	return written
 }
 
 func (r *Reporter) announceChanges(ctx context.Context, owner Object, changes []apply.Change) {
