@@ -16,7 +16,7 @@ type Staged struct {
 	Operands StandIns `json:"operands"`
 }
 
-// StagedVersion holds the images of a version, as references by digest.
+// StagedVersion holds the images of a version, as references by digest. Those of programs are empty if they were left out.
 type StagedVersion struct {
 	Version        string `json:"version"`
 	Released       bool   `json:"released"`

@@ -26,7 +26,7 @@ const resultFile = "stage.json"
 // stageOptions are the flags of stage.
 type stageOptions struct {
 	registry, operands, out, engine string
-	rename, withUnreleased          bool
+	rename, withUnreleased, newest  bool
 }
 
 func stageCommand() *cobra.Command {
@@ -48,6 +48,7 @@ DIR/olm receives the manifests to apply, DIR/stage.json the references of all im
 	cmd.Flags().BoolVar(&o.rename, "rename", false, "the registry does not mirror quay.io: name it in the manifests")
 	cmd.Flags().StringVar(&o.operands, "map", "", "JSON file that maps official memcached images to the ones to run")
 	cmd.Flags().BoolVar(&o.withUnreleased, "with-unreleased", false, "add the version under development after the releases")
+	cmd.Flags().BoolVar(&o.newest, "newest", false, "build the programs of the newest version only: older ones are in the catalog, but cannot run")
 	cmd.Flags().StringVar(&o.out, "out", "", "DIR (default: stage in the project's cache directory)")
 	cmd.Flags().StringVar(&o.engine, "builder", "", "docker, podman or buildah (default: the first that works)")
 	return cmd
@@ -111,7 +112,7 @@ func (o stageOptions) prepare(ctx context.Context) (*stage.Stage, error) {
 		return nil, err
 	}
 	registry := project.Registry{Host: strings.TrimSuffix(o.registry, "/"), Rename: o.rename}
-	s := &stage.Stage{Registry: registry, Operands: operands, Out: o.out}
+	s := &stage.Stage{Registry: registry, Operands: operands, NewestOnly: o.newest, Out: o.out}
 	if err := s.Check(ctx); err != nil {
 		return nil, err
 	}

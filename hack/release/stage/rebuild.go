@@ -75,7 +75,8 @@ func buildCommit(ctx context.Context, root string, release record.Release, name,
 	}
 	cmd := exec.CommandContext(ctx, "go", "run", "./hack/image", "build", name, "--version", release.Version, "--tag", tag)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=")
+	// As the image itself is compiled, so that it shares with the tool what both need.
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath")
 	if release.Go != runtime.Version() {
 		cmd.Env = append(cmd.Env, "GOTOOLCHAIN="+release.Go) // The go command downloads it if necessary.
 	}

@@ -109,6 +109,33 @@ func TestMirrorGetsExactlyTheRelease(t *testing.T) {
 	}
 }
 
+func TestNewestOnlyBuildsNoProgramsOfOlderReleases(t *testing.T) {
+	s := released(t)
+	releases := testkit.Must(record.Load(s.Builder.Root))(t)
+	older := releases.Releases[0] // Of a commit that is not there, so that its programs cannot be built.
+	older.Version = "0.0.1"
+	older.OperatorImage = project.OperatorImage + "@sha256:" + strings.Repeat("0", 64)
+	files := testkit.Must(checkout.ReadFiles(filepath.Join(s.Builder.Root, project.BundleDir(version))))(t)
+	testkit.Must(files.Write(filepath.Join(s.Builder.Root, project.BundleDir(older.Version))))(t)
+	releases.Releases = append([]record.Release{older}, releases.Releases...)
+	testkit.Must(0, releases.Save(s.Builder.Root))(t)
+
+	s.NewestOnly = true
+	result := testkit.Must(s.Run(t.Context()))(t)
+	if got := result.Versions[0]; got.OperatorImage != "" || got.ScorecardImage != "" || got.BundleImage == "" {
+		t.Errorf("staged %+v of the older release", got)
+	}
+	newest := result.Versions[1]
+	for _, reference := range []string{result.Versions[0].BundleImage, newest.OperatorImage, newest.ScorecardImage, newest.BundleImage} {
+		assertPullable(t, strings.Replace(reference, "quay.io", s.Registry.Host, 1))
+	}
+
+	s.NewestOnly = false
+	if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "0123") {
+		t.Errorf("without NewestOnly, the programs of the older release are not built from its commit: %v", err)
+	}
+}
+
 func TestStandInsReplaceOnlyOperands(t *testing.T) {
 	s := released(t)
 	s.Operands = standIns
