@@ -22,7 +22,9 @@ FUZZTIME ?= 5m
 FUZZERS ?= 1
 E2E_TAGS := e2e
 E2E_TIMEOUT := 75m
-CLUSTER := go run -C $(CURDIR)/hack/cluster .
+# As images and tools are built, so that nothing is compiled twice.
+GO_RUN := go run -trimpath
+CLUSTER := go run -C $(CURDIR)/hack/cluster -trimpath .
 GOTESTSUM := go tool gotestsum --format-icons text --format-hide-empty-pkg --post-run-command .ci/summary --jsonfile $(CACHE)
 
 # KUBECONFIG names your own cluster: nothing is started, REGISTRY says where images are pushed to and
@@ -48,10 +50,12 @@ export REGISTRY
 ##@ See it
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9 -]+:.*## / {sub(/:.*/, "", $$1); printf "  %-18s %s\n", $$1, $$2}' Makefile
+# Old releases are in its catalog, but their programs take minutes to build.
+demo: STAGE_FLAGS += --newest
 demo: stage ## install through OLM on a cluster, make and use a cache, run a web application
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/demo --kubectl $$kubectl --version $(VERSION) --manifests $(STAGE)/olm
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(GO_RUN) ./hack/demo --kubectl $$kubectl --version $(VERSION) --manifests $(STAGE)/olm
 undemo: ## take away what demo and `kubectl apply -f olm/` brought, applications and caches included
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/demo --kubectl $$kubectl --manifests olm --undo
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(GO_RUN) ./hack/demo --kubectl $$kubectl --manifests olm --undo
 cluster: ## start the local Kubernetes with OLM (root), and print its KUBECONFIG
 	@$(CLUSTER) up
 cluster-down: ## stop the local cluster and remove everything it started
@@ -61,34 +65,34 @@ cluster-down: ## stop the local cluster and remove everything it started
 generate: ## deep copies from the API types
 	go tool controller-gen object paths=./operator/api/...
 manifests bundle: ## compose the bundle of the version under development: CRDs, RBAC, CSV
-	go run ./hack/bundle --version $(VERSION)
+	$(GO_RUN) ./hack/bundle --version $(VERSION)
 catalog: ## render the served catalog from the template
-	go run ./hack/catalog
+	$(GO_RUN) ./hack/catalog
 run: ## run the operator on this machine, against KUBECONFIG (AGENT_IMAGE=... for TLS, auth, monitoring, StatefulSets)
-	@$(ENV) images=$$(go run ./hack/bundle environment $(addprefix --operands ,$(OPERANDS))); export $$images; exec go run ./operator --metrics-bind-address=0
+	@$(ENV) images=$$($(GO_RUN) ./hack/bundle environment $(addprefix --operands ,$(OPERANDS))); export $$images; exec $(GO_RUN) ./operator --metrics-bind-address=0
 
 ##@ Prove it
 verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible images, vulnerabilities
-	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); go run ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
+	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); $(GO_RUN) ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
 test: ## unit, golden and envtest tests with the race detector, which needs gcc (RACE= does without); needs no root and no cluster
 	@rm -rf $(CACHE)/audit; mkdir -p $(CACHE)/audit
 	assets=$$($(CLUSTER) assets); tools=($$($(CLUSTER) tool promtool olmv1-resolver)); memcached=$$($(CLUSTER) memcached); \
 	AUDIT_LOGS=$(CACHE)/audit KUBEBUILDER_ASSETS=$$assets PROMTOOL=$${tools[0]} OLMV1_RESOLVER=$${tools[1]} MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
-	sh -c 'result=0; CGO_ENABLED=1 go test $(RACE) -json $$(go list ./... | grep -v $(PURE)) || result=$$?; go test -json ./$(PURE) || result=$$?; go -C hack/cluster test -json ./... && exit $$result'
-	@go run ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
+	sh -c 'result=0; CGO_ENABLED=1 go test $(RACE) -json $$(go list ./... | grep -v $(PURE)) || result=$$?; go test -trimpath -json ./$(PURE) || result=$$?; go test -C hack/cluster -trimpath -json ./... && exit $$result'
+	@$(GO_RUN) ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
 fuzz: ## run each fuzz target for FUZZTIME; what they find is in testdata/fuzz of its package
 	@memcached=$$($(CLUSTER) memcached); export MEMCACHED_ROOTS=$$memcached; git grep -Eo '^func Fuzz\w+' -- '*_test.go' | sed 's,\(.*\)/[^/]*:func \(.*\),./\1 \2,' | while read -r folder target; do \
 	echo "$$folder $$target"; go test "$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s -parallel $(FUZZERS); done
 bench: ## measure the operator beside a bare client that writes the same (BENCH='burst --size 1000' for one workload)
-	@assets=$$($(CLUSTER) assets); KUBEBUILDER_ASSETS=$$assets go run ./hack/bench run $(BENCH)
+	@assets=$$($(CLUSTER) assets); KUBEBUILDER_ASSETS=$$assets $(GO_RUN) ./hack/bench run $(BENCH)
 bench-check bench-record: ## compare a short benchmark with hack/bench/recorded.json, or write that file
-	@assets=$$($(CLUSTER) assets); KUBEBUILDER_ASSETS=$$assets go run ./hack/bench $(@:bench-%=%)
+	@assets=$$($(CLUSTER) assets); KUBEBUILDER_ASSETS=$$assets $(GO_RUN) ./hack/bench $(@:bench-%=%)
 e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Installed/side/scorecard for one walk)
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk --with-olm-v1,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache))); \
 	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} \
-	$(GOTESTSUM)/e2e.json --format standard-verbose -- -tags=$(E2E_TAGS) -count=1 -parallel=8 -timeout=$(E2E_TIMEOUT) -run '$(RUN)' ./olm/e2e
-	@$(if $(LOCAL),go run ./hack/rights record $(CACHE)/cluster/logs/audit*.log)
+	$(GOTESTSUM)/e2e.json --format standard-verbose -- -trimpath -tags=$(E2E_TAGS) -count=1 -parallel=8 -timeout=$(E2E_TIMEOUT) -run '$(RUN)' ./olm/e2e
+	@$(if $(LOCAL),$(GO_RUN) ./hack/rights record $(CACHE)/cluster/logs/audit*.log)
 e2e-long: E2E_TAGS := e2e,long
 e2e-long: E2E_TIMEOUT := 150m
 e2e-long: RUN := ByThemselves
@@ -100,19 +104,19 @@ scorecard: stage ## run the scorecard, our own test included, against the operat
 
 ##@ Ship it
 images: ## build every image and keep it on this machine
-	@for name in operator scorecard bundle catalog; do go run ./hack/image --version $(VERSION) build $$name; done
+	@for name in operator scorecard bundle catalog; do $(GO_RUN) ./hack/image --version $(VERSION) build $$name; done
 docker-build: ## build the operator's image as IMG
-	go run ./hack/image --version $(VERSION) build operator --tag $(IMG)
+	$(GO_RUN) ./hack/image --version $(VERSION) build operator --tag $(IMG)
 docker-push: ## push IMG
-	@$(ENV) go run ./hack/image push $(IMG)
+	@$(ENV) $(GO_RUN) ./hack/image push $(IMG)
 bundle-build: ## build the bundle's image as BUNDLE_IMG
-	go run ./hack/image --version $(VERSION) build bundle --tag $(BUNDLE_IMG)
+	$(GO_RUN) ./hack/image --version $(VERSION) build bundle --tag $(BUNDLE_IMG)
 bundle-push: ## push BUNDLE_IMG
-	@$(ENV) go run ./hack/image push $(BUNDLE_IMG)
+	@$(ENV) $(GO_RUN) ./hack/image push $(BUNDLE_IMG)
 stage: $(LOCAL) ## put releases, catalog and operator into REGISTRY for a cluster to pull
-	@$(ENV) go run ./hack/release stage --registry "$(REGISTRY)" --with-unreleased $(STAGE_FLAGS) $(addprefix --map ,$(OPERANDS)) --out $(STAGE)
+	@$(ENV) $(GO_RUN) ./hack/release stage --registry "$(REGISTRY)" --with-unreleased $(STAGE_FLAGS) $(addprefix --map ,$(OPERANDS)) --out $(STAGE)
 release: ## freeze the bundle of VERSION: pin digests, record source commit, add to the catalog
-	go run ./hack/release make $(VERSION)
+	$(GO_RUN) ./hack/release make $(VERSION)
 
 ##@ Without OLM
 # Caches go before their CRD: without it, Kubernetes' garbage collector cannot look up the owner
@@ -120,12 +124,12 @@ release: ## freeze the bundle of VERSION: pin digests, record source commit, add
 DELETE_OPERANDS = for kind in applications.app.example.com memcacheds.cache.example.com; do if $$kubectl get crd $$kind >/dev/null 2>&1; then $$kubectl delete $$kind --all --all-namespaces --cascade=foreground; fi; done
 
 install: ## only the CRDs
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl apply --server-side -f -
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(GO_RUN) ./hack/bundle --version $(VERSION) render --crds | $$kubectl apply --server-side -f -
 uninstall: ## remove the CRDs, and with them every application and cache
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_OPERANDS); go run ./hack/bundle --version $(VERSION) render --crds | $$kubectl delete --ignore-not-found -f -
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_OPERANDS); $(GO_RUN) ./hack/bundle --version $(VERSION) render --crds | $$kubectl delete --ignore-not-found -f -
 deploy: ## the operator as plain manifests, running IMG
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) $(addprefix --operands ,$(OPERANDS)) | $$kubectl apply --server-side -f -
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(GO_RUN) ./hack/bundle --version $(VERSION) render --direct --image $(IMG) $(addprefix --operands ,$(OPERANDS)) | $$kubectl apply --server-side -f -
 undeploy: ## remove what deploy brought, CRDs, applications and caches included
-	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_OPERANDS); go run ./hack/bundle --version $(VERSION) render --direct --image $(IMG) | $$kubectl delete --ignore-not-found -f -
+	@$(ENV) kubectl=$$($(CLUSTER) tool kubectl); $(DELETE_OPERANDS); $(GO_RUN) ./hack/bundle --version $(VERSION) render --direct --image $(IMG) | $$kubectl delete --ignore-not-found -f -
 
 .PHONY: $(shell sed -n 's/^\([a-z][a-z0-9 -]*\):.*/\1/p' Makefile)
