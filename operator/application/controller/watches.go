@@ -32,7 +32,7 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 	err := builder.ControllerManagedBy(mgr).
 		Named("application").
 		WithOptions(watch.Options()).
-		Watches(&v1alpha1.Application{}, watch.Handler(watch.Self, watch.Owner)).
+		Watches(&v1alpha1.Application{}, watch.Handler(watch.Self, watch.Owner(r.Reporter.Wrote))).
 		Watches(&v1alpha1.Application{}, watch.Handler(rivals(mgr.GetCache()), hostChange)).
 		Watches(&cachev1alpha1.Memcached{}, watch.Handler(users(mgr.GetCache()), cacheChange)).
 		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).

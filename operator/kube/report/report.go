@@ -28,6 +28,7 @@ import (
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/kube/watch"
 	"github.com/example/memcached-operator/operator/kube/workload"
 	"github.com/example/memcached-operator/operator/metrics"
 	"github.com/example/memcached-operator/operator/olmcondition"
@@ -79,8 +80,8 @@ type Reporter struct {
 	// Clock tells how long a status has waited.
 	Clock clock.PassiveClock
 
-	// superseded maps names to the resourceVersion that the last status was computed from.
-	superseded sync.Map
+	// written maps names to the last status that was written.
+	written sync.Map
 
 	// waiting maps names to the waitingStatus that has not been written yet.
 	waiting sync.Map
@@ -93,7 +94,7 @@ func (r *Reporter) Read(ctx context.Context, name types.NamespacedName, object O
 	err := r.Client.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) || err == nil && !object.GetDeletionTimestamp().IsZero() {
 		r.Work.Gone(r.tracked(name))
-		r.superseded.Delete(name)
+		r.written.Delete(name)
 		r.waiting.Delete(name)
 		return false, nil // The garbage collector deletes what the object owns.
 	}
@@ -101,10 +102,15 @@ func (r *Reporter) Read(ctx context.Context, name types.NamespacedName, object O
 		r.Work.Inconclusive(r.tracked(name), false)
 		return false, err
 	}
-	if version, found := r.superseded.Load(name); found && version == object.GetResourceVersion() {
+	if r.lastWritten(name).from == object.GetResourceVersion() {
 		return false, reconcileerror.Stale(errors.New("the cached copy is older than the status that was written last"))
 	}
 	return true, nil
+}
+
+// writtenStatus is a status that was written.
+type writtenStatus struct {
+	from, to string // The resourceVersions of what it was computed from, and of the object with it.
 }
 
 // Outcome is the result of a reconcile.
@@ -129,6 +135,9 @@ type Outcome struct {
 	// Rollout is the status of the workload, nil if there is none.
 	Rollout *workload.Status
 
+	// Unsettled is true if something that is not watched may change the status soon.
+	Unsettled bool
+
 	// Err is the error of the reconcile, nil if it succeeded.
 	Err error
 }
@@ -142,8 +151,8 @@ type Step struct {
 	IgnoresRestart bool
 }
 
-// Report reports the outcome of a reconcile. It returns its error, and when to reconcile again because the status waits, 0 if it does
-// not. Changes are reported first and even if the reconcile
+// Report reports the outcome of a reconcile. It returns its error, and when to reconcile again because of the status, 0 if not at all:
+// when a status that waits is due, and once after a status that something unwatched may change soon. Changes are reported first and even if the reconcile
 // failed: a repeated reconcile has nothing left to do and would not report them. A new reason of the condition Ready is
 // reported after the status is written, so that a repeated reconcile does not report it twice. No status is written if the
 // error is Stale.
@@ -164,6 +173,7 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) (time.Duration, error)
 		} else {
 			r.announceReady(ctx, o.Before, o.After)
 			r.announceWarnings(o)
+			wait = again(o)
 		}
 	}
 	r.track(o)
@@ -172,6 +182,15 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) (time.Duration, error)
 	}
 	r.Metrics.Reconciled(r.Kind, o.Err)
 	return wait, o.Err
+}
+
+// again returns when to reconcile again after a status was written, 0 if not at all. The write itself causes no reconcile: see Wrote.
+func again(o Outcome) time.Duration {
+	written := o.Before.GetResourceVersion() != o.After.GetResourceVersion()
+	if written && (o.Unsettled || !apimeta.IsStatusConditionFalse(o.After.GetConditions(), v1alpha1.ConditionProgressing)) {
+		return watch.StatusDelay
+	}
+	return 0
 }
 
 // track tells OLM's condition what the reconcile says about a rollout.
@@ -210,10 +229,21 @@ func (r *Reporter) WriteStatus(ctx context.Context, before, after Object) error 
 		return fmt.Errorf("write the status: %w", err)
 	}
 	if written.GetResourceVersion() != before.GetResourceVersion() {
-		r.superseded.Store(client.ObjectKeyFromObject(before), before.GetResourceVersion())
+		r.written.Store(client.ObjectKeyFromObject(before), writtenStatus{before.GetResourceVersion(), written.GetResourceVersion()})
 	} // Otherwise nothing has changed, for example because the CRD of an older release has none of the fields.
 	after.SetResourceVersion(written.GetResourceVersion())
 	return nil
+}
+
+// Wrote reports whether an object is as the last status write has left it.
+func (r *Reporter) Wrote(object client.Object) bool {
+	return r.lastWritten(client.ObjectKeyFromObject(object)).to == object.GetResourceVersion()
+}
+
+func (r *Reporter) lastWritten(name types.NamespacedName) writtenStatus {
+	known, _ := r.written.Load(name)
+	written, _ := known.(writtenStatus)
+	return written
 }
 
 func (r *Reporter) announceChanges(ctx context.Context, owner Object, changes []apply.Change) {

@@ -23,13 +23,18 @@ import (
 // deleted, the end of a rollout, and the loss of a pod.
 const StatusDelay = 10 * time.Second
 
-// Owner is the Delay of custom resources: a new spec is urgent. Other changes are changes of the status, most of them
-// by the operator itself.
-func Owner(before, now client.Object) time.Duration {
-	if before == nil || now == nil || before.GetGeneration() != now.GetGeneration() {
-		return 0
+// Owner returns the Delay of custom resources: a new spec is urgent. Other changes are changes of the status. Those by the operator itself,
+// as own tells, concern nobody.
+func Owner(own func(client.Object) bool) Delay {
+	return func(before, now client.Object) time.Duration {
+		switch {
+		case before == nil || now == nil || before.GetGeneration() != now.GetGeneration():
+			return 0
+		case own(now):
+			return Never
+		}
+		return StatusDelay
 	}
-	return StatusDelay
 }
 
 // Child is the Delay of owned objects: changes by other clients are urgent. The operator's own changes are not, because

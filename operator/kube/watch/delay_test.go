@@ -75,17 +75,29 @@ func budget(policy policyv1.UnhealthyPodEvictionPolicyType, healthy int32) clien
 	})
 }
 
+func TestTheOperatorsOwnStatusWriteConcernsNobody(t *testing.T) {
+	own := watch.Owner(func(client.Object) bool { return true })
+	old := testkit.MakeMemcached("cache")
+	if delay := own(old.Obj(), old.Obj()); delay != watch.Never {
+		t.Errorf("a status write waits %s", delay)
+	}
+	if delay := own(old.Obj(), old.Generation(2).Obj()); delay != 0 {
+		t.Errorf("a new spec waits %s", delay)
+	}
+}
+
 func TestDelays(t *testing.T) {
 	old := testkit.MakeMemcached("cache")
+	owner := watch.Owner(func(client.Object) bool { return false })
 	for name, test := range map[string]struct {
 		delay       func(before, now client.Object) time.Duration
 		before, now client.Object
 		urgent      bool
 	}{
-		"a new cache":               {delay: watch.Owner, now: old.Obj(), urgent: true},
-		"a new spec":                {delay: watch.Owner, before: old.Obj(), now: old.Generation(2).Obj(), urgent: true},
-		"a deleted cache":           {delay: watch.Owner, before: old.Obj(), urgent: true},
-		"a status write":            {delay: watch.Owner, before: old.Obj(), now: old.Obj()},
+		"a new cache":               {delay: owner, now: old.Obj(), urgent: true},
+		"a new spec":                {delay: owner, before: old.Obj(), now: old.Generation(2).Obj(), urgent: true},
+		"a deleted cache":           {delay: owner, before: old.Obj(), urgent: true},
+		"a status write":            {delay: owner, before: old.Obj(), now: old.Obj()},
 		"a created Deployment":      {delay: watch.Deployment, now: running()},
 		"a deleted Deployment":      {delay: watch.Deployment, before: running(), urgent: true},
 		"drift in the spec":         {delay: watch.Deployment, before: running(), now: running(replicas(7)), urgent: true},

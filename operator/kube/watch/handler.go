@@ -39,8 +39,11 @@ func Options() controller.Options {
 // MapFunc returns the names of the objects to reconcile when the given object changes.
 type MapFunc func(client.Object) []types.NamespacedName
 
-// Delay returns how long a change may wait. before is nil for a new object, now for a deleted one.
+// Delay returns how long a change may wait, Never if it concerns nobody. before is nil for a new object, now for a deleted one.
 type Delay func(before, now client.Object) time.Duration
+
+// Never is the Delay of a change that concerns nobody.
+const Never time.Duration = -1
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -48,6 +51,9 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // changed object.
 func Handler(concerned MapFunc, delay Delay) handler.EventHandler {
 	enqueue := func(q queue, names []types.NamespacedName, after time.Duration) {
+		if after == Never {
+			return
+		}
 		for _, name := range names {
 			q.AddAfter(reconcile.Request{NamespacedName: name}, after)
 		}

@@ -95,3 +95,12 @@ func TestAReconcileThatFailsIsRepeatedWithinAMinute(t *testing.T) {
 		t.Errorf("the longest time until a reconcile is repeated is %s", longest)
 	}
 }
+
+func TestHandlerLeavesOutWhatConcernsNobody(t *testing.T) {
+	queue := &recorded{added: map[string]time.Duration{}}
+	handler := watch.Handler(watch.Self, func(_, _ client.Object) time.Duration { return watch.Never })
+	handler.Update(t.Context(), event.UpdateEvent{ObjectOld: labelled("web", "a"), ObjectNew: labelled("web", "a")}, queue)
+	if len(queue.added) > 0 {
+		t.Errorf("it enqueued %v", queue.added)
+	}
+}

@@ -76,6 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	wait, err := r.Reporter.Report(ctx, report.Outcome{
 		Before: memcached, After: next, RolloutByOperator: rolloutByOperator(plan.Records, observed),
 		Changes: applied.Changes, Step: made(step, rollErr), Warnings: warnings(plan), Rollout: observed.Workload(), Err: err,
+		Unsettled: inputs.Silent(observed.Pods, seen.States),
 	})
 	return reconcileerror.Resolve(err, wait, step.After, plan.Recheck, applied.Recheck)
 }

@@ -32,7 +32,7 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 	err := builder.ControllerManagedBy(mgr).
 		Named("memcached").
 		WithOptions(watch.Options()).
-		Watches(&v1alpha1.Memcached{}, watch.Handler(watch.Self, watch.Owner)).
+		Watches(&v1alpha1.Memcached{}, watch.Handler(watch.Self, watch.Owner(r.Reporter.Wrote))).
 		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).
 		Watches(&appsv1.StatefulSet{}, watch.Handler(owner, watch.StatefulSet)).
 		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).

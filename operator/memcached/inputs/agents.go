@@ -74,6 +74,15 @@ func (a *Agents) States(ctx context.Context, of []corev1.Pod) map[string]*agenta
 	return <-answered
 }
 
+// Silent reports whether the agent of a pod has no state.
+func Silent(of []corev1.Pod, states map[string]*agentapi.State) bool {
+	return slices.ContainsFunc(of, func(pod corev1.Pod) bool { return hasAgent(&pod) && states[pod.Name] == nil })
+}
+
+func hasAgent(pod *corev1.Pod) bool {
+	return pods.Container(pod.Spec.Containers, agentapi.AgentContainer) != nil
+}
+
 // ask returns the states of those pods whose agents answer before ctx ends.
 func (a *Agents) ask(ctx context.Context, of []corev1.Pod) map[string]*agentapi.State {
 	states := map[string]*agentapi.State{}
@@ -82,7 +91,7 @@ func (a *Agents) ask(ctx context.Context, of []corev1.Pod) map[string]*agentapi.
 	asking.SetLimit(atOnce)
 	each := max(leastTimeout, agentTimeout*atOnce/time.Duration(max(atOnce, len(of)))) // So that all are asked, even if most say nothing.
 	for i := range of {
-		if of[i].Status.PodIP == "" || pods.Container(of[i].Spec.Containers, agentapi.AgentContainer) == nil {
+		if of[i].Status.PodIP == "" || !hasAgent(&of[i]) {
 			continue
 		}
 		asking.Go(func() error {

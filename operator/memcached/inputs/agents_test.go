@@ -124,3 +124,15 @@ func TestPodsWithoutAnAnswerHaveNoState(t *testing.T) {
 		t.Errorf("got %v", states)
 	}
 }
+
+func TestAnAgentWithoutAStateIsSilent(t *testing.T) {
+	both := podsOf("honest", 2)
+	states := map[string]*agentapi.State{both[0].Name: {}}
+	if !inputs.Silent(both, states) || inputs.Silent(both[:1], states) {
+		t.Error("the agent of the second pod has no state, that of the first one has")
+	}
+	both[1].Spec.Containers[0].Name = "memcached"
+	if inputs.Silent(both, states) {
+		t.Error("a pod without an agent counts as silent")
+	}
+}
