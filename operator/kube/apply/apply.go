@@ -79,6 +79,7 @@ type Applier struct {
 	deduced   managedfields.TypeConverter // For other kinds: lists are atomic.
 	rewritten sync.Map                    // The rewrites of objects that others change whenever they are written.
 	confirmed *lru.Cache                  // The UIDs of owners that were read live.
+	matches   *matches
 	recheck   time.Duration
 	applied   *expiring.Expiring // The configurations that unwatched objects were seen to match, as appliedAt.
 	clock     clock.PassiveClock
@@ -96,7 +97,7 @@ func New(cached, live client.Reader, writer Writer, scheme *runtime.Scheme, rech
 	return &Applier{
 		cached: cached, live: live, writer: writer, scheme: scheme,
 		converter: applyconfigurations.NewTypeConverter(scheme), deduced: managedfields.NewDeducedTypeConverter(),
-		confirmed: lru.New(maxConfirmed), recheck: recheck, applied: expiring.NewExpiring(), clock: clock.RealClock{},
+		confirmed: lru.New(maxConfirmed), matches: newMatches(), recheck: recheck, applied: expiring.NewExpiring(), clock: clock.RealClock{},
 	}
 }
 

@@ -23,17 +23,23 @@ const HashAnnotation = "cache.example.com/applied-hash"
 // hashPath is the field path of HashAnnotation.
 const hashPath = "metadata.annotations." + HashAnnotation
 
-// encode returns the configuration as it is sent to the API server, with its hash in an annotation. The hash of a recorded workload
-// does not depend on the number of pods, which is changed through the subresource scale.
+// encode returns a configuration as decode does.
 func encode(configuration owned.Configuration, recorded bool) (*unstructured.Unstructured, error) {
 	raw, err := json.Marshal(configuration)
 	if err != nil {
 		return nil, fmt.Errorf("encode an apply configuration: %w", err)
 	}
+	return decode(raw, recorded)
+}
+
+// decode returns an encoded configuration as it is sent to the API server, with its hash in an annotation. The hash of a recorded workload
+// does not depend on the number of pods, which is changed through the subresource scale.
+func decode(raw []byte, recorded bool) (*unstructured.Unstructured, error) {
 	wanted := &unstructured.Unstructured{}
 	// Unlike encoding/json, utiljson decodes integers as int64.
-	if err := utiljson.Unmarshal(raw, &wanted.Object); err != nil {
-		return nil, fmt.Errorf("encode an apply configuration: %w", err)
+	err := utiljson.Unmarshal(raw, &wanted.Object)
+	if err != nil {
+		return nil, fmt.Errorf("decode an apply configuration: %w", err)
 	}
 	if recorded {
 		unsized := wanted.DeepCopy()

@@ -2,9 +2,12 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,8 +28,15 @@ func (a *Applier) present(
 	ctx context.Context, owner client.Object, plan owned.Plan, configuration owned.Configuration, result *Result,
 ) error {
 	reference := owned.ReferenceTo(configuration)
+	encoded, err := json.Marshal(configuration)
+	if err != nil {
+		return fmt.Errorf("encode an apply configuration: %w", err)
+	}
+	if a.stillMatches(ctx, owner, reference, encoded) {
+		return nil
+	}
 	recorded := recordedIn(plan, reference)
-	wanted, err := encode(configuration, recorded != nil)
+	wanted, err := decode(encoded, recorded != nil)
 	if err != nil {
 		return err
 	}
@@ -38,11 +48,11 @@ func (a *Applier) present(
 	}
 	found, err := a.find(ctx, owner, plan.New, reference, wanted)
 	if err == nil {
-		err = a.match(ctx, owner, plan, configuration, wanted, found, result)
+		err = a.match(ctx, owner, plan, configuration, encoded, wanted, found, result)
 	}
 	if errors.Is(err, errExists) {
 		if found, err = a.findUnexpected(ctx, owner, reference, recorded, wanted); err == nil {
-			err = a.match(ctx, owner, plan, configuration, wanted, found, result)
+			err = a.match(ctx, owner, plan, configuration, encoded, wanted, found, result)
 		}
 	}
 	if a.kindIsGone(reference, err) {
@@ -54,16 +64,26 @@ func (a *Applier) present(
 	return err
 }
 
+// stillMatches reports whether the cache has the object as it was when it was last compared with the same configuration, which it matched.
+func (a *Applier) stillMatches(ctx context.Context, owner client.Object, reference owned.Reference, encoded []byte) bool {
+	if !a.watched(reference) || !a.isConfirmed(owner) {
+		return false
+	}
+	object := Empty(a.scheme, reference.GroupVersionKind)
+	return a.cached.Get(ctx, keyOf(reference), object) == nil && object.GetDeletionTimestamp().IsZero() &&
+		metav1.IsControlledBy(object, owner) && a.matches.include(reference, a.matches.fingerprint(encoded, object))
+}
+
 // match makes found, nil for no object, match the configuration. The error is errExists if there is an object although found is nil.
 func (a *Applier) match(
-	ctx context.Context, owner client.Object, plan owned.Plan, configuration owned.Configuration,
+	ctx context.Context, owner client.Object, plan owned.Plan, configuration owned.Configuration, encoded []byte,
 	wanted *unstructured.Unstructured, found client.Object, result *Result,
 ) error {
 	reference := owned.ReferenceTo(configuration)
 	change := &Change{Action: Created, Object: reference}
 	if found != nil {
 		var err error
-		if change, err = a.changeOf(reference, recordedIn(plan, reference), wanted, found); err != nil || change == nil {
+		if change, err = a.changeOf(reference, recordedIn(plan, reference), encoded, wanted, found); err != nil || change == nil {
 			return err
 		}
 	}
@@ -111,12 +131,15 @@ func (a *Applier) change(
 
 // changeOf returns the change to write over found, nil if there is nothing to write.
 func (a *Applier) changeOf(
-	reference owned.Reference, recorded *owned.Recorded, wanted *unstructured.Unstructured, found client.Object,
+	reference owned.Reference, recorded *owned.Recorded, encoded []byte, wanted *unstructured.Unstructured, found client.Object,
 ) (*Change, error) {
 	if recorded != nil && recordOf(wanted) == "" && recorded.Record != "" && recordOf(found) == recorded.Record {
 		nameRecord(wanted, recorded.Record) // It was named in an earlier write, and stays so.
 	}
 	change, err := a.difference(reference, wanted, found)
+	if err == nil && change == nil {
+		a.matches.remember(reference, a.matches.fingerprint(encoded, found))
+	}
 	if err != nil || change == nil || a.knowsRewrite(wanted, found) {
 		return nil, err
 	}
