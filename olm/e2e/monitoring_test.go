@@ -151,7 +151,7 @@ func allIsWell(ctx context.Context, t *testing.T, server *prometheus.Server, exp
 // rulesWork fails the test unless every rule was evaluated without an error.
 func rulesWork(ctx context.Context, t *testing.T, server *prometheus.Server) {
 	t.Helper()
-	result, err := server.Rules(ctx)
+	result, err := server.Rules(ctx, nil)
 	must(t, err)
 	rules := 0
 	for _, group := range result.Groups {
