@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,9 @@ const (
 	checkBurst  = 60
 	checkRounds = 4
 	checkCounts = 10
+	// checkBursts is how many bursts of checkRounds are measured at most: more than one only while a figure is worse than it may be, because
+	// other work on the machine makes rounds worse, and a regression makes all of them worse.
+	checkBursts = 3
 )
 
 // limit says which figures are recorded, and by how much each may be worse. A machine that does other work at the same time changes times
@@ -62,7 +66,7 @@ func check() *cobra.Command {
 			if err := json.Unmarshal(content, &recorded); err != nil {
 				return fmt.Errorf("%s is damaged: %w: make it anew with `make bench-record`", recordFile, err)
 			}
-			results, err := short(cmd)
+			results, err := short(cmd, recorded)
 			if err != nil {
 				return err
 			}
@@ -80,7 +84,7 @@ func record() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			results, err := short(cmd)
+			results, err := short(cmd, nil)
 			if err != nil {
 				return err
 			}
@@ -95,25 +99,38 @@ func record() *cobra.Command {
 	}
 }
 
-// short measures what is compared.
-func short(cmd *cobra.Command) (results []figures.Result, err error) {
+// short measures what is compared with recorded, or what is to be recorded.
+func short(cmd *cobra.Command, recorded []figures.Recorded) (results []figures.Result, err error) {
 	err = withBench(cmd, false, func(bench *scenario.Bench) error {
-		results, err = measureShort(cmd.Context(), bench)
-		return err
+		burst, err := shortBurst(cmd.Context(), bench, recorded)
+		if err != nil {
+			return err
+		}
+		counts, err := bench.Counts(cmd.Context(), workload.Kinds(), checkCounts)
+		if err != nil {
+			return fmt.Errorf("count requests: %w", err)
+		}
+		results = append([]figures.Result{burst}, counts...)
+		return nil
 	})
 	return results, err
 }
 
-func measureShort(ctx context.Context, bench *scenario.Bench) ([]figures.Result, error) {
+func shortBurst(ctx context.Context, bench *scenario.Bench, recorded []figures.Recorded) (burst figures.Result, err error) {
 	plan := scenario.Plan{Kind: workload.Deployment, Size: checkBurst, Rounds: checkRounds}
-	pairs, err := bench.Burst(ctx, plan)
-	if err != nil {
-		return nil, err
+	burst = figures.Result{Workload: "short burst", Kind: plan.Kind.Name, Size: plan.Size}
+	recorded = slices.DeleteFunc(slices.Clone(recorded), func(r figures.Recorded) bool { return r.Workload != burst.Workload })
+	var all []scenario.Pair
+	for range checkBursts {
+		pairs, err := bench.Burst(ctx, plan)
+		if err != nil {
+			return burst, err
+		}
+		all = append(all, pairs...)
+		burst.Figures = scenario.Best(all)
+		if figures.Compare(recorded, []figures.Result{burst}) == nil {
+			break
+		}
 	}
-	burst := figures.Result{Workload: "short burst", Kind: plan.Kind.Name, Size: plan.Size, Figures: scenario.Best(pairs)}
-	counts, err := bench.Counts(ctx, workload.Kinds(), checkCounts)
-	if err != nil {
-		return nil, fmt.Errorf("count requests: %w", err)
-	}
-	return append([]figures.Result{burst}, counts...), nil
+	return burst, nil
 }
