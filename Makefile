@@ -14,7 +14,8 @@ export CGO_ENABLED ?= 0
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/memcached-operator
 STAGE := $(CACHE)/stage
 RUN ?= .
-RACE ?= -race
+# With -race, everything is compiled anew; without it, only what tools and images do not need too.
+RACE ?=
 # It starts no goroutine, and its simulations take the race detector minutes.
 PURE := operator/memcached/update/rollout
 BENCH ?= all
@@ -74,11 +75,12 @@ run: ## run the operator on this machine, against KUBECONFIG (AGENT_IMAGE=... fo
 ##@ Prove it
 verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible images, vulnerabilities
 	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); $(GO_RUN) ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
-test: ## unit, golden and envtest tests with the race detector, which needs gcc (RACE= does without); needs no root and no cluster
+test: ## unit, golden and envtest tests; needs no root and no cluster (RACE=-race for the race detector, which needs gcc)
 	@rm -rf $(CACHE)/audit; mkdir -p $(CACHE)/audit
+	@# Vet is part of the lint of verify.
 	assets=$$($(CLUSTER) assets); tools=($$($(CLUSTER) tool promtool olmv1-resolver)); memcached=$$($(CLUSTER) memcached); \
 	AUDIT_LOGS=$(CACHE)/audit KUBEBUILDER_ASSETS=$$assets PROMTOOL=$${tools[0]} OLMV1_RESOLVER=$${tools[1]} MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
-	sh -c 'result=0; CGO_ENABLED=1 go test $(RACE) -json $$(go list ./... | grep -v $(PURE)) || result=$$?; go test -trimpath -json ./$(PURE) || result=$$?; go test -C hack/cluster -trimpath -json ./... && exit $$result'
+	sh -c 'result=0; $(if $(RACE),CGO_ENABLED=1 )go test -vet=off $(or $(RACE),-trimpath) -json $$(go list ./... | grep -v $(PURE)) || result=$$?; go test -vet=off -trimpath -json ./$(PURE) || result=$$?; go test -C hack/cluster -vet=off -trimpath -json ./... && exit $$result'
 	@$(GO_RUN) ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
 fuzz: ## run each fuzz target for FUZZTIME; what they find is in testdata/fuzz of its package
 	@memcached=$$($(CLUSTER) memcached); export MEMCACHED_ROOTS=$$memcached; git grep -Eo '^func Fuzz\w+' -- '*_test.go' | sed 's,\(.*\)/[^/]*:func \(.*\),./\1 \2,' | while read -r folder target; do \

@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,8 +54,13 @@ func Main(m *testing.M) int {
 	return exitCode(withAPIServer(func() (int, error) { return m.Run(), nil }))
 }
 
-// MainWithControllers does what Main does, and lets Kubernetes' controllers and a kubelet run beside the tests.
+// MainWithControllers does what Main does, and lets Kubernetes' controllers and a kubelet run beside the tests. More of these run at a
+// time than there are processors: most of their time is waiting for what the operator does after some seconds.
 func MainWithControllers(m *testing.M) int {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		return exitCode(0, err)
+	}
 	return exitCode(withAPIServer(func() (int, error) { return withControllers(m.Run) }))
 }
 
