@@ -61,15 +61,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		next := application.DeepCopy()
 		conditions.SetUnread(&next.Status.Conditions, application.Generation, err, now)
-		_, err := r.Reporter.Report(ctx, report.Outcome{Before: application, After: next, Err: err})
-		return reconcileerror.Resolve(err)
+		wait, err := r.Reporter.Report(ctx, report.Outcome{Before: application, After: next, Err: err})
+		return reconcileerror.Resolve(err, wait)
 	}
 	in, claimErr := r.claimHost(ctx, in)
 	in.PodSecurity = r.PodSecurity
 	application = in.Application
 	if reconcileerror.IsStale(claimErr) {
-		_, err := r.Reporter.Report(ctx, report.Outcome{Before: application, After: application, Err: claimErr})
-		return reconcileerror.Resolve(err)
+		wait, err := r.Reporter.Report(ctx, report.Outcome{Before: application, After: application, Err: claimErr})
+		return reconcileerror.Resolve(err, wait)
 	}
 	plan, planErr := desired.Plan(in)
 	id := desired.Identity(application)

@@ -28,7 +28,6 @@ import (
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
-	"github.com/example/memcached-operator/operator/kube/watch"
 	"github.com/example/memcached-operator/operator/kube/workload"
 	"github.com/example/memcached-operator/operator/metrics"
 	"github.com/example/memcached-operator/operator/olmcondition"
@@ -85,6 +84,9 @@ type Reporter struct {
 
 	// waiting maps names to the waitingStatus that has not been written yet.
 	waiting sync.Map
+
+	// due maps names to the time of the reconcile that follows a status.
+	due sync.Map
 }
 
 // Read reads the object to reconcile. If it returns false, there is nothing to reconcile: the object is gone, or the error says
@@ -96,6 +98,7 @@ func (r *Reporter) Read(ctx context.Context, name types.NamespacedName, object O
 		r.Work.Gone(r.tracked(name))
 		r.written.Delete(name)
 		r.waiting.Delete(name)
+		r.due.Delete(name)
 		return false, nil // The garbage collector deletes what the object owns.
 	}
 	if err != nil {
@@ -173,7 +176,7 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) (time.Duration, error)
 		} else {
 			r.announceReady(ctx, o.Before, o.After)
 			r.announceWarnings(o)
-			wait = again(o)
+			wait = r.again(o)
 		}
 	}
 	r.track(o)
@@ -182,15 +185,6 @@ func (r *Reporter) Report(ctx context.Context, o Outcome) (time.Duration, error)
 	}
 	r.Metrics.Reconciled(r.Kind, o.Err)
 	return wait, o.Err
-}
-
-// again returns when to reconcile again after a status was written, 0 if not at all. The write itself causes no reconcile: see Wrote.
-func again(o Outcome) time.Duration {
-	written := o.Before.GetResourceVersion() != o.After.GetResourceVersion()
-	if written && (o.Unsettled || !apimeta.IsStatusConditionFalse(o.After.GetConditions(), v1alpha1.ConditionProgressing)) {
-		return watch.StatusDelay
-	}
-	return 0
 }
 
 // track tells OLM's condition what the reconcile says about a rollout.

@@ -79,29 +79,3 @@ func TestAStatusWaitsOnceForEachGeneration(t *testing.T) {
 		t.Errorf("the next generation waits %s", got)
 	}
 }
-
-func TestOneMoreReconcileFollowsAStatusThatMayChangeUnwatched(t *testing.T) {
-	settled := append(of(1, v1alpha1.ConditionAvailable), metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: metav1.ConditionFalse})
-	for name, test := range map[string]struct {
-		after              []metav1.Condition
-		written, unsettled bool
-		want               time.Duration
-	}{
-		"all is as it should be":       {after: settled, written: true},
-		"an agent has not answered":    {after: settled, written: true, unsettled: true, want: watch.StatusDelay},
-		"pods are missing":             {after: of(1, v1alpha1.ConditionProgressing), written: true, want: watch.StatusDelay},
-		"nothing is known yet":         {after: of(1), written: true, want: watch.StatusDelay},
-		"the status has not changed":   {after: of(1, v1alpha1.ConditionProgressing), unsettled: true},
-		"nor has that of a calm cache": {after: settled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := outcome(1, of(1), test.after)
-			if o.Unsettled = test.unsettled; test.written {
-				o.After.SetResourceVersion("2")
-			}
-			if got := again(o); got != test.want {
-				t.Errorf("it is reconciled again after %s, want %s", got, test.want)
-			}
-		})
-	}
-}

@@ -57,8 +57,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	in, err := r.Inputs.Read(ctx, memcached, now)
 	if err != nil {
 		conditions.SetUnread(&next.Status.Conditions, memcached.Generation, err, now)
-		_, err := r.Reporter.Report(ctx, report.Outcome{Before: memcached, After: next, Err: err})
-		return reconcileerror.Resolve(err)
+		wait, err := r.Reporter.Report(ctx, report.Outcome{Before: memcached, After: next, Err: err})
+		return reconcileerror.Resolve(err, wait)
 	}
 	id := desired.Identity(memcached)
 	var pullErr error

@@ -51,6 +51,7 @@ func TestASecretThatMayNotBeReadIsReported(t *testing.T) {
 		Client: cluster.Client, Applier: apply.New(cluster.Client, cluster.Client, cluster.Client, cluster.Scheme, time.Minute), Clock: clock.RealClock{},
 		Reporter: &report.Reporter{
 			Kind: v1alpha1.MemcachedKind, Client: cluster.Client, Recorder: record.NewFakeRecorder(9), Metrics: counted, Work: olmcondition.NewTracker(clock.RealClock{}),
+			Clock: clock.RealClock{},
 		},
 		Inputs: &inputs.Reader{
 			Cached: cluster.Client, Live: forbidding{cluster.Client}, Images: images,

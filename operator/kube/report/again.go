@@ -1,0 +1,32 @@
+package report
+
+import (
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/kube/watch"
+)
+
+// again returns for how long a reconcile that follows the last status is still to wait, 0 if there is none to follow. The operator's own
+// status write causes no reconcile: see Wrote. One follows all the same if something that nothing is watched for may change the status: an
+// agent that has not answered, events that say why pods are missing, and what the API server has refused. A reconcile in between does not
+// take its place.
+func (r *Reporter) again(o Outcome) time.Duration {
+	name, now := client.ObjectKeyFromObject(o.Before), r.Clock.Now()
+	if o.Before.GetResourceVersion() != o.After.GetResourceVersion() {
+		r.due.Delete(name)
+		if o.Err != nil || o.Unsettled || !apimeta.IsStatusConditionFalse(o.After.GetConditions(), v1alpha1.ConditionProgressing) {
+			r.due.Store(name, now.Add(watch.StatusDelay))
+		}
+	}
+	due, _ := r.due.Load(name)
+	at, waits := due.(time.Time)
+	if left := at.Sub(now); waits && left > 0 {
+		return left
+	}
+	r.due.Delete(name)
+	return 0
+}
