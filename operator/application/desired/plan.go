@@ -28,7 +28,7 @@ const ApplicationName = "application"
 // Plan returns the objects that an Application must have, and those that it must not have. All have the name of the
 // Application. The error says what is wrong with the spec; the plan then leaves the pods as they are.
 func Plan(in Inputs) (owned.Plan, error) {
-	plan := owned.Plan{New: len(in.Application.Status.Conditions) == 0}
+	plan := owned.Plan{New: owned.IsNew(in.Application)}
 	err := workload.CheckSize("spec.replicas", Replicas(in.Application))
 	if err == nil {
 		configuration := deployment(in)

@@ -5,6 +5,9 @@ import (
 	"hash/maphash"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,7 +35,7 @@ func (m *matches) fingerprint(encoded []byte, object client.Object) uint64 {
 	hash.SetSeed(m.seed)
 	_, _ = hash.Write(encoded)
 	_, _ = hash.WriteString(string(object.GetUID()))
-	if object.GetGeneration() == 0 { // The API server does not count the changes of this kind.
+	if !countsChanges(object) {
 		_, _ = hash.WriteString(object.GetResourceVersion())
 		return hash.Sum64()
 	}
@@ -43,6 +46,16 @@ func (m *matches) fingerprint(encoded []byte, object client.Object) uint64 {
 		Owners              []metav1.OwnerReference
 	}{object.GetGeneration(), object.GetLabels(), object.GetAnnotations(), object.GetOwnerReferences()})
 	return hash.Sum64()
+}
+
+// countsChanges tells whether the API server gives an object another generation whenever its spec changes. Of other kinds, the generation
+// is what a client once set.
+func countsChanges(object client.Object) bool {
+	switch object.(type) {
+	case *appsv1.Deployment, *appsv1.StatefulSet, *networkingv1.Ingress, *networkingv1.NetworkPolicy, *policyv1.PodDisruptionBudget:
+		return true
+	}
+	return false
 }
 
 // remember notes that an object was seen to match.

@@ -32,7 +32,7 @@ func (a *Applier) present(
 	if err != nil {
 		return fmt.Errorf("encode an apply configuration: %w", err)
 	}
-	if a.stillMatches(ctx, owner, reference, encoded) {
+	if !plan.New && a.stillMatches(ctx, owner, reference, encoded) {
 		return nil
 	}
 	recorded := recordedIn(plan, reference)
@@ -66,7 +66,7 @@ func (a *Applier) present(
 
 // stillMatches reports whether the cache has the object as it was when it was last compared with the same configuration, which it matched.
 func (a *Applier) stillMatches(ctx context.Context, owner client.Object, reference owned.Reference, encoded []byte) bool {
-	if !a.watched(reference) || !a.isConfirmed(owner) {
+	if !a.watched(reference) {
 		return false
 	}
 	object := Empty(a.scheme, reference.GroupVersionKind)

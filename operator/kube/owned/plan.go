@@ -40,8 +40,7 @@ type Need struct {
 // Plan is the desired state of all objects of one owner. It is complete: an object that is no longer wanted is in
 // Absent.
 type Plan struct {
-	// New is true if no reconcile of the owner has ended yet: then nothing of it is expected to be there. It saves reads, and decides
-	// nothing: whatever is there all the same is found.
+	// New is that of IsNew. It saves reads, and decides nothing: whatever is there all the same is found.
 	New bool `json:"-"`
 
 	// Present are the objects that must exist, in the order in which they are applied.

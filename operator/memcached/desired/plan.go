@@ -46,7 +46,7 @@ func MakePlan(in inputs.Inputs) (Plan, error) {
 	if plan.Recheck = recheck(in.Memcached.Spec); plan.Pull != nil {
 		plan.Recheck = pullRecheck
 	}
-	plan.New = inputs.IsNew(in.Memcached)
+	plan.New = owned.IsNew(in.Memcached)
 	headless, secret := headlessService(in), binding(in)
 	plan.Present = append(plan.Present, headless, secret)
 	plan.Needs = append(plan.Needs, owned.Need{Object: owned.ReferenceTo(secret), Needs: owned.ReferenceTo(headless)})

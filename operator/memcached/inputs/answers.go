@@ -5,9 +5,6 @@ import "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 // ApplicationName is the value of the label app.kubernetes.io/name on everything that belongs to a cache.
 const ApplicationName = "memcached"
 
-// IsNew tells whether no reconcile of a cache has ended yet.
-func IsNew(memcached *v1alpha1.Memcached) bool { return len(memcached.Status.Conditions) == 0 }
-
 // StablePods tells whether pods keep their names: a StatefulSet runs them, and the operator changes them in place.
 func StablePods(spec v1alpha1.MemcachedSpec) bool {
 	return spec.Workload == v1alpha1.WorkloadStatefulSet

@@ -71,7 +71,7 @@ func (m *Reader) Read(ctx context.Context, memcached *v1alpha1.Memcached, now me
 func (m *Reader) find(ctx context.Context, owner *v1alpha1.Memcached, object client.Object, wanted bool) (bool, error) {
 	key := client.ObjectKeyFromObject(owner)
 	err := m.Cached.Get(ctx, key, object)
-	if apierrors.IsNotFound(err) && wanted && !IsNew(owner) {
+	if apierrors.IsNotFound(err) && wanted && !owned.IsNew(owner) {
 		err = m.Live.Get(ctx, key, object)
 	}
 	if apierrors.IsNotFound(err) {
