@@ -99,6 +99,7 @@ e2e-long: E2E_TAGS := e2e,long
 e2e-long: E2E_TIMEOUT := 150m
 e2e-long: RUN := ByThemselves
 e2e-long: e2e ## walk upgrades that OLM makes by itself, which may take it 18 minutes each
+scorecard: STAGE_FLAGS += --newest
 scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk)); $${tools[0]} apply -n default -f olm/scorecard/rbac.yaml; \

@@ -138,6 +138,7 @@ func (d *demo) sayWhatNext() {
 	d.say("kubectl get memcacheds,applications,deployments,services,pods")
 	d.say(`kubectl patch memcached %s --type=merge -p '{"spec":{"size":2}}'`, cache.Name)
 	d.say("kubectl get csv,subscription,installplan -n %s", walk.Namespace)
+	fmt.Fprint(d.out, "The registry has the programs of this version only: before you install an older one from its catalog, run `make stage`.\n")
 	fmt.Fprint(d.out, "Remove it with `make undemo`, and the local cluster with `make cluster-down`.\n")
 }
 

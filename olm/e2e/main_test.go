@@ -129,6 +129,11 @@ func readStage(file string) error {
 	if staged == nil {
 		return fmt.Errorf("E2E_STAGE %s has no version %s", file, suite.version)
 	}
+	for _, version := range suite.stage.Versions {
+		if version.OperatorImage == "" {
+			return fmt.Errorf("E2E_STAGE %s has no programs of v%s, because `make demo` leaves them out: run `make stage`", file, version.Version)
+		}
+	}
 	suite.bundle = suite.stage.Pull(staged.BundleImage)
 	suite.manifests = filepath.Join(filepath.Dir(file), "olm")
 	suite.bundleDir = filepath.Join(filepath.Dir(file), "bundles", "v"+suite.version)
