@@ -23,6 +23,17 @@ import (
 	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
+// asked returns how many pods the Application of a Deployment has in its spec.
+func asked(reader client.Reader) watch.Asked {
+	return func(deployment client.Object) *int32 {
+		application := &v1alpha1.Application{}
+		if reader.Get(context.Background(), client.ObjectKeyFromObject(deployment), application) != nil {
+			return nil // It is gone.
+		}
+		return application.Spec.Replicas
+	}
+}
+
 // SetUp adds the controller to a manager.
 func (r *Reconciler) SetUp(mgr manager.Manager) error {
 	if err := IndexApplications(context.Background(), mgr.GetFieldIndexer()); err != nil {
@@ -35,7 +46,7 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 		Watches(&v1alpha1.Application{}, watch.Handler(watch.Self, watch.Owner(r.Reporter.Wrote))).
 		Watches(&v1alpha1.Application{}, watch.Handler(rivals(mgr.GetCache()), hostChange)).
 		Watches(&cachev1alpha1.Memcached{}, watch.Handler(users(mgr.GetCache()), cacheChange)).
-		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).
+		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment(asked(mgr.GetCache())))).
 		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).
 		Watches(&networkingv1.Ingress{}, watch.Handler(owner, watch.Child)).
 		Watches(&policyv1.PodDisruptionBudget{}, watch.Handler(owner, watch.Child)).

@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/kube/apply"
@@ -56,26 +57,64 @@ func Child(before, now client.Object) time.Duration {
 	return StatusDelay
 }
 
-// Deployment is like Child. The end of a rollout and the loss of a pod are urgent as well.
-func Deployment(before, now client.Object) time.Duration {
-	a, okA := before.(*appsv1.Deployment)
-	b, okB := now.(*appsv1.Deployment)
-	if okA && okB && endsOrLosesPod(workload.OfDeployment(a), workload.OfDeployment(b)) {
-		return 0
+// Asked returns how many pods the owner of a workload asks for, nil if that is not known.
+type Asked func(workload client.Object) *int32
+
+// Deployment returns a Delay that is like Child. The end of a rollout and the loss of a pod are urgent as well. A new size is not if the owner
+// asks for it: the operator has scaled the Deployment, which does not change the hash.
+func Deployment(asked Asked) Delay {
+	return func(before, now client.Object) time.Duration {
+		a, okA := before.(*appsv1.Deployment)
+		b, okB := now.(*appsv1.Deployment)
+		if !okA || !okB {
+			return Child(before, now)
+		}
+		if endsOrLosesPod(workload.OfDeployment(a), workload.OfDeployment(b)) {
+			return 0
+		}
+		if asked.scaled(a.Spec.Replicas, b.Spec.Replicas, b) {
+			scaled := *a
+			scaled.Spec.Replicas = b.Spec.Replicas
+			a = &scaled
+		}
+		return Child(a, b)
 	}
-	return Child(before, now)
 }
 
 // StatefulSet is like Deployment. The operator updates its pods itself, so progress of an update is urgent as well.
-func StatefulSet(before, now client.Object) time.Duration {
-	a, okA := before.(*appsv1.StatefulSet)
-	b, okB := now.(*appsv1.StatefulSet)
-	if okA && okB && (endsOrLosesPod(workload.OfStatefulSet(a), workload.OfStatefulSet(b)) ||
-		a.Status.UpdateRevision != b.Status.UpdateRevision ||
-		b.Status.UpdatedReplicas < b.Status.Replicas && a.Status.ReadyReplicas != b.Status.ReadyReplicas) {
-		return 0
+func StatefulSet(asked Asked) Delay {
+	return func(before, now client.Object) time.Duration {
+		a, okA := before.(*appsv1.StatefulSet)
+		b, okB := now.(*appsv1.StatefulSet)
+		if !okA || !okB {
+			return Child(before, now)
+		}
+		if endsOrLosesPod(workload.OfStatefulSet(a), workload.OfStatefulSet(b)) || updates(a, b) {
+			return 0
+		}
+		if asked.scaled(a.Spec.Replicas, b.Spec.Replicas, b) {
+			scaled := *a
+			scaled.Spec.Replicas = b.Spec.Replicas
+			a = &scaled
+		}
+		return Child(a, b)
 	}
-	return Child(before, now)
+}
+
+// scaled reports whether a workload has another number of pods than before, and its owner asks for that.
+func (a Asked) scaled(before, now *int32, workload client.Object) bool {
+	if ptr.Equal(before, now) {
+		return false
+	}
+	asked := a(workload)
+	return asked != nil && ptr.Equal(asked, now)
+}
+
+// updates reports whether an update of the pods of a StatefulSet begins, or may go on.
+func updates(before, now *appsv1.StatefulSet) bool {
+	a, b := before.Status, now.Status
+	return a.UpdateRevision != b.UpdateRevision ||
+		b.UpdatedReplicas < b.Replicas && (a.ReadyReplicas != b.ReadyReplicas || a.ObservedGeneration != b.ObservedGeneration)
 }
 
 // endsOrLosesPod tells whether a rollout has ended, or a ready pod was lost.

@@ -75,6 +75,43 @@ func budget(policy policyv1.UnhealthyPodEvictionPolicyType, healthy int32) clien
 	})
 }
 
+// updating returns an owned StatefulSet in the middle of an update.
+func updating(changes ...func(*appsv1.StatefulSet)) *appsv1.StatefulSet {
+	set := applied(&appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](3)},
+		Status: appsv1.StatefulSetStatus{ObservedGeneration: 1, UpdateRevision: "new", Replicas: 3, ReadyReplicas: 3, UpdatedReplicas: 1},
+	}).(*appsv1.StatefulSet)
+	for _, change := range changes {
+		change(set)
+	}
+	return set
+}
+
+func size(replicas int32) func(*appsv1.StatefulSet) {
+	return func(s *appsv1.StatefulSet) { s.Spec.Replicas = ptr.To(replicas) }
+}
+
+func observed(s *appsv1.StatefulSet) { s.Status.ObservedGeneration = s.Generation }
+
+func updated(pods int32) func(*appsv1.StatefulSet) {
+	return func(s *appsv1.StatefulSet) { s.Status.UpdatedReplicas = pods }
+}
+
+// upToDate lets there be so many pods, all as they should be.
+func upToDate(pods int32) func(*appsv1.StatefulSet) {
+	return func(s *appsv1.StatefulSet) {
+		s.Status.Replicas, s.Status.ReadyReplicas, s.Status.UpdatedReplicas = pods, pods, pods
+	}
+}
+
+func ready(pods int32) func(*appsv1.StatefulSet) {
+	return func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas = pods }
+}
+
+func revision(name string) func(*appsv1.StatefulSet) {
+	return func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = name }
+}
+
 func TestTheOperatorsOwnStatusWriteConcernsNobody(t *testing.T) {
 	own := watch.Owner(func(client.Object) bool { return true })
 	old := testkit.MakeMemcached("cache")
@@ -89,48 +126,61 @@ func TestTheOperatorsOwnStatusWriteConcernsNobody(t *testing.T) {
 func TestDelays(t *testing.T) {
 	old := testkit.MakeMemcached("cache")
 	owner := watch.Owner(func(client.Object) bool { return false })
+	asksFor5 := func(client.Object) *int32 { return ptr.To[int32](5) }
+	deployment, statefulSet := watch.Deployment(asksFor5), watch.StatefulSet(asksFor5)
 	for name, test := range map[string]struct {
 		delay       func(before, now client.Object) time.Duration
 		before, now client.Object
 		urgent      bool
 	}{
-		"a new cache":               {delay: owner, now: old.Obj(), urgent: true},
-		"a new spec":                {delay: owner, before: old.Obj(), now: old.Generation(2).Obj(), urgent: true},
-		"a deleted cache":           {delay: owner, before: old.Obj(), urgent: true},
-		"a status write":            {delay: owner, before: old.Obj(), now: old.Obj()},
-		"a created Deployment":      {delay: watch.Deployment, now: running()},
-		"a deleted Deployment":      {delay: watch.Deployment, before: running(), urgent: true},
-		"drift in the spec":         {delay: watch.Deployment, before: running(), now: running(replicas(7)), urgent: true},
-		"a change by the operator":  {delay: watch.Deployment, before: running(), now: running(replicas(5), hashed("two"))},
-		"the annotation is removed": {delay: watch.Deployment, before: running(), now: running(hashed("")), urgent: true},
-		"a label is changed": {delay: watch.Deployment, before: running(), urgent: true, now: running(func(d *appsv1.Deployment) {
+		"a new cache":              {delay: owner, now: old.Obj(), urgent: true},
+		"a new spec":               {delay: owner, before: old.Obj(), now: old.Generation(2).Obj(), urgent: true},
+		"a deleted cache":          {delay: owner, before: old.Obj(), urgent: true},
+		"a status write":           {delay: owner, before: old.Obj(), now: old.Obj()},
+		"a created Deployment":     {delay: deployment, now: running()},
+		"a deleted Deployment":     {delay: deployment, before: running(), urgent: true},
+		"drift in the spec":        {delay: deployment, before: running(), now: running(replicas(7)), urgent: true},
+		"a change by the operator": {delay: deployment, before: running(), now: running(replicas(5), hashed("two"))},
+		"a size that is asked for": {delay: deployment, before: running(), now: running(replicas(5))},
+		"another size and image": {delay: deployment, before: running(), urgent: true, now: running(replicas(5), func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers = []corev1.Container{{Image: "x"}}
+		})},
+		"the annotation is removed": {delay: deployment, before: running(), now: running(hashed("")), urgent: true},
+		"a label is changed": {delay: deployment, before: running(), urgent: true, now: running(func(d *appsv1.Deployment) {
 			d.Labels = nil
 		})},
-		"the owner reference is removed": {delay: watch.Deployment, before: running(), urgent: true, now: running(func(d *appsv1.Deployment) {
+		"the owner reference is removed": {delay: deployment, before: running(), urgent: true, now: running(func(d *appsv1.Deployment) {
 			d.OwnerReferences = nil
 		})},
-		"an annotation of another client": {delay: watch.Deployment, before: running(), now: running(func(d *appsv1.Deployment) {
+		"an annotation of another client": {delay: deployment, before: running(), now: running(func(d *appsv1.Deployment) {
 			d.Annotations["deployment.kubernetes.io/revision"], d.Generation = "1", 2
 		})},
-		"one of several pods is ready": {delay: watch.Deployment, before: running(readyPods(0)), now: running(readyPods(1))},
-		"the last pod is ready":        {delay: watch.Deployment, before: running(readyPods(2)), now: running(), urgent: true},
-		"a ready pod is lost":          {delay: watch.Deployment, before: running(), now: running(readyPods(2)), urgent: true},
-		"a surplus pod stops":          {delay: watch.Deployment, before: running(replicas(2)), now: running(replicas(2), readyPods(2))},
-		"a status of an older spec": {delay: watch.Deployment, before: running(readyPods(2)), now: running(func(d *appsv1.Deployment) {
+		"one of several pods is ready": {delay: deployment, before: running(readyPods(0)), now: running(readyPods(1))},
+		"the last pod is ready":        {delay: deployment, before: running(readyPods(2)), now: running(), urgent: true},
+		"a ready pod is lost":          {delay: deployment, before: running(), now: running(readyPods(2)), urgent: true},
+		"a surplus pod stops":          {delay: deployment, before: running(replicas(2)), now: running(replicas(2), readyPods(2))},
+		"a status of an older spec": {delay: deployment, before: running(readyPods(2)), now: running(func(d *appsv1.Deployment) {
 			d.Generation = 2
 		})},
-		"an outdated pod remains": {delay: watch.Deployment, before: running(readyPods(2)), now: running(func(d *appsv1.Deployment) {
+		"an outdated pod remains": {delay: deployment, before: running(readyPods(2)), now: running(func(d *appsv1.Deployment) {
 			d.Status.UpdatedReplicas = 2
 		})},
-		"a Service's port is changed":               {delay: watch.Child, before: service(1), now: service(2), urgent: true},
-		"a Service is created":                      {delay: watch.Child, now: service(1)},
-		"a Service is deleted":                      {delay: watch.Child, before: service(1), urgent: true},
-		"a Service is unchanged":                    {delay: watch.Child, before: service(1), now: service(1)},
-		"an Ingress's class is changed":             {delay: watch.Child, before: ingress("a", "1"), now: ingress("b", "1"), urgent: true},
-		"an Ingress gets an address":                {delay: watch.Child, before: ingress("a", "1"), now: ingress("a", "2")},
-		"a disruption budget is changed":            {delay: watch.Child, before: budget("a", 1), now: budget("b", 1), urgent: true},
-		"the status of a disruption budget changes": {delay: watch.Child, before: budget("a", 1), now: budget("a", 2)},
-		"a pod": {delay: watch.Pod, now: &corev1.Pod{}},
+		"a Service's port is changed":                 {delay: watch.Child, before: service(1), now: service(2), urgent: true},
+		"a Service is created":                        {delay: watch.Child, now: service(1)},
+		"a Service is deleted":                        {delay: watch.Child, before: service(1), urgent: true},
+		"a Service is unchanged":                      {delay: watch.Child, before: service(1), now: service(1)},
+		"an Ingress's class is changed":               {delay: watch.Child, before: ingress("a", "1"), now: ingress("b", "1"), urgent: true},
+		"an Ingress gets an address":                  {delay: watch.Child, before: ingress("a", "1"), now: ingress("a", "2")},
+		"a disruption budget is changed":              {delay: watch.Child, before: budget("a", 1), now: budget("b", 1), urgent: true},
+		"the status of a disruption budget changes":   {delay: watch.Child, before: budget("a", 1), now: budget("a", 2)},
+		"a new template is seen":                      {delay: statefulSet, before: updating(revision("old")), now: updating(observed), urgent: true},
+		"a new size is seen":                          {delay: statefulSet, before: updating(upToDate(2)), now: updating(upToDate(2), observed)},
+		"one is seen amid an update":                  {delay: statefulSet, before: updating(), now: updating(observed), urgent: true},
+		"a pod is ready in an update":                 {delay: statefulSet, before: updating(observed, ready(2)), now: updating(observed), urgent: true},
+		"a StatefulSet gets a size that is asked for": {delay: statefulSet, before: updating(size(3)), now: updating(size(5))},
+		"a StatefulSet gets a size of somebody's own": {delay: statefulSet, before: updating(size(3)), now: updating(size(4)), urgent: true},
+		"an update has ended":                         {delay: statefulSet, before: updating(observed), now: updating(observed, updated(3)), urgent: true},
+		"a pod":                                       {delay: watch.Pod, now: &corev1.Pod{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := watch.StatusDelay

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,15 +27,26 @@ func cacheOfPullPod(object client.Object) []types.NamespacedName {
 	return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: name}}
 }
 
+// asked returns how many nodes the cache of a workload has in its spec.
+func asked(reader client.Reader) watch.Asked {
+	return func(workload client.Object) *int32 {
+		memcached := &v1alpha1.Memcached{}
+		if reader.Get(context.Background(), client.ObjectKeyFromObject(workload), memcached) != nil {
+			return nil // It is gone.
+		}
+		return &memcached.Spec.Size
+	}
+}
+
 // SetUp adds the controller to a manager.
 func (r *Reconciler) SetUp(mgr manager.Manager) error {
-	owner := watch.OwnerByLabel(inputs.ApplicationName)
+	owner, asked := watch.OwnerByLabel(inputs.ApplicationName), asked(mgr.GetCache())
 	err := builder.ControllerManagedBy(mgr).
 		Named("memcached").
 		WithOptions(watch.Options()).
 		Watches(&v1alpha1.Memcached{}, watch.Handler(watch.Self, watch.Owner(r.Reporter.Wrote))).
-		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment)).
-		Watches(&appsv1.StatefulSet{}, watch.Handler(owner, watch.StatefulSet)).
+		Watches(&appsv1.Deployment{}, watch.Handler(owner, watch.Deployment(asked))).
+		Watches(&appsv1.StatefulSet{}, watch.Handler(owner, watch.StatefulSet(asked))).
 		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).
 		Watches(&networkingv1.NetworkPolicy{}, watch.Handler(owner, watch.Child)).
 		Watches(&policyv1.PodDisruptionBudget{}, watch.Handler(owner, watch.Child)).

@@ -15,7 +15,7 @@ import (
 func Next(i Input) (Step, error) {
 	set := i.StatefulSet
 	if set.Status.ObservedGeneration < set.Generation || set.Status.UpdateRevision == "" {
-		return Step{Kind: Wait, Message: "Kubernetes has not processed the latest change yet", After: soon}, nil
+		return Step{Kind: Wait, Message: "Kubernetes has not processed the latest change yet", After: later}, nil
 	}
 	if members := i.members(); i.Progress(Step{}).Updated == int32(len(members)) {
 		return *cmp.Or(i.missing(members), &Step{Kind: None}), nil
