@@ -36,7 +36,7 @@ func (r *Reconciler) children(
 	id := desired.Identity(in.Memcached)
 	observed, err := children.Read(ctx, r.Client, in.Memcached, id, plan.Plan, applied)
 	if err == nil {
-		observed.CreateFailure, err = r.Inputs.CreateFailure(ctx, observed.StatefulSet, in.Now)
+		observed.CreateFailure, err = r.Inputs.CreateFailure(ctx, in.Memcached, observed.StatefulSet, in.Now)
 	}
 	return observed, err
 }

@@ -102,11 +102,13 @@ func (m *Reader) secret(ctx context.Context, namespace, name string) (*corev1.Se
 	return found, nil
 }
 
-// CreateFailure returns why missing pods of a StatefulSet cannot be created; empty if none is missing or no event says why.
+// CreateFailure returns why missing pods of a cache's StatefulSet cannot be created; empty if none is missing or no event says why.
 // Unlike that of a Deployment, its status does not say it: only events do. They are read live, and only while pods are
-// missing: a watch would keep all events of the cluster in memory.
-func (m *Reader) CreateFailure(ctx context.Context, set *appsv1.StatefulSet, now time.Time) (string, error) {
-	if account := workload.OfStatefulSet(set); account == nil || account.Replicas >= account.Wanted {
+// missing: a watch would keep all events of the cluster in memory. They say nothing yet while the StatefulSet controller has not seen a new
+// spec of the cache.
+func (m *Reader) CreateFailure(ctx context.Context, owner *v1alpha1.Memcached, set *appsv1.StatefulSet, now time.Time) (string, error) {
+	account := workload.OfStatefulSet(set)
+	if account == nil || account.Replicas >= account.Wanted || !account.Observed && owner.Status.ObservedGeneration < owner.Generation {
 		return "", nil
 	}
 	found := &corev1.EventList{}

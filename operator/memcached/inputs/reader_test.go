@@ -115,3 +115,47 @@ func TestRecordsOfAnOrphanedStatefulSetAreInUse(t *testing.T) {
 		t.Errorf("the StatefulSet was given %+v", in.StatefulSet)
 	}
 }
+
+// What the StatefulSet controller said about pods counts, unless it has not seen yet what the cache asks for now.
+func TestEventsSayWhyPodsCannotBeCreated(t *testing.T) {
+	const refused = "exceeded quota"
+	event := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "event"}, Reason: "FailedCreate", Message: refused, LastTimestamp: testkit.Now,
+		InvolvedObject: corev1.ObjectReference{UID: "set"},
+	}
+	reader := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(event).
+		WithIndex(event, "involvedObject.uid", func(client.Object) []string { return []string{string(event.InvolvedObject.UID)} }).Build()
+	for name, test := range map[string]struct {
+		pods               int32
+		seen, newSpec      bool
+		want               string
+		withoutStatefulSet bool
+	}{
+		"a pod is missing":                     {pods: 1, seen: true, want: refused},
+		"none is missing":                      {pods: 2, seen: true},
+		"a new spec, already seen":             {pods: 1, seen: true, newSpec: true, want: refused},
+		"a new spec, not seen yet":             {pods: 1, newSpec: true},
+		"a change by others, not seen yet":     {pods: 1, want: refused},
+		"a cache that does not have the nodes": {withoutStatefulSet: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			owner := testkit.MakeMemcached("cache").Namespace("default").Generation(2).Obj()
+			owner.Status.ObservedGeneration = 2
+			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache", UID: "set", Generation: 2}}
+			set.Spec.Replicas, set.Status.Replicas, set.Status.ObservedGeneration = ptr.To[int32](2), test.pods, 1
+			if test.seen {
+				set.Status.ObservedGeneration = 2
+			}
+			if test.newSpec {
+				owner.Status.ObservedGeneration = 1
+			}
+			if test.withoutStatefulSet {
+				set = nil
+			}
+			got, err := (&inputs.Reader{Live: reader}).CreateFailure(t.Context(), owner, set, testkit.Now.Time)
+			if err != nil || got != test.want {
+				t.Errorf("got %q, %v, want %q", got, err, test.want)
+			}
+		})
+	}
+}
