@@ -70,7 +70,7 @@ func check() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cmd.Print(figures.Report{Results: results}.Comparison(recorded))
+			cmd.Print(figures.Report(results).Comparison(recorded))
 			return figures.Compare(recorded, results)
 		},
 	}
@@ -93,7 +93,7 @@ func record() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cmd.Print(figures.Report{Results: results}.Comparison(recorded))
+			cmd.Print(figures.Report(results).Comparison(recorded))
 			return os.WriteFile(filepath.Join(root, recordFile), append(content, '\n'), 0o644)
 		},
 	}

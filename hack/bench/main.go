@@ -27,7 +27,7 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{Use: "bench", Short: "Measure the operator beside a bare client", SilenceUsage: true}
 	cmd.SetOut(os.Stdout)
 	cmd.SetErrPrefix("bench:")
-	cmd.AddCommand(run(), check(), record(), hidden(scenario.OperatorCommand, runOperator), hidden(scenario.BareCommand, runBare))
+	cmd.AddCommand(run(), check(), record(), showTimeline(), hidden(scenario.OperatorCommand, runOperator), hidden(scenario.BareCommand, runBare))
 	return cmd
 }
 

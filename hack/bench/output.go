@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"maps"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +18,7 @@ import (
 	"github.com/example/memcached-operator/hack/internal/checkout"
 )
 
-// outputDirectory is where logs, profiles and results are kept. It is below the folder that the Makefile calls CACHE.
+// outputDirectory is where logs and profiles are kept, and figures, unless another directory is asked for. It is below the folder that the Makefile calls CACHE.
 func outputDirectory() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -27,59 +27,105 @@ func outputDirectory() (string, error) {
 	return filepath.Join(cache, "memcached-operator", "bench"), nil
 }
 
-// report measures, prints a table and writes it with the figures of all rounds to files of a name.
-func report(cmd *cobra.Command, name string, profile bool, measure measure) error {
-	directory, err := outputDirectory()
-	if err != nil {
-		return err
+// figuresFile has the figures of all rounds, and tableFile the table.
+const figuresFile, tableFile = "figures.json", "figures.md"
+
+// output keeps what was measured in a directory: with each result, the table and the pictures are written anew, with all that was measured
+// earlier.
+type output struct {
+	directory string
+	origin    figures.Origin
+	report    figures.Report
+}
+
+// report measures and prints the table of what was measured. directory is by default that of outputDirectory.
+func report(cmd *cobra.Command, directory string, profile bool, measure measure) error {
+	if directory == "" {
+		var err error
+		if directory, err = outputDirectory(); err != nil {
+			return err
+		}
 	}
-	var report figures.Report
-	err = withBench(cmd, profile, func(bench *scenario.Bench) error {
-		report, err = describe(cmd.Context(), bench) // First: the checkout may change meanwhile.
+	var measured figures.Report
+	err := withBench(cmd, profile, func(bench *scenario.Bench) error {
+		output, err := open(cmd.Context(), bench, directory)
 		if err != nil {
 			return err
 		}
-		report.Results, err = measure(cmd.Context(), bench)
-		return err
+		return measure(cmd.Context(), bench, func(result figures.Result) error {
+			result.Origin = output.origin
+			measured.Add(result)
+			return output.add(result)
+		})
 	})
+	if len(measured) > 0 {
+		cmd.Print(measured.Markdown(goals()))
+		cmd.PrintErrf("all figures, tables and pictures are in %s\n", directory)
+	}
+	return err
+}
+
+// open reads what was measured earlier.
+func open(ctx context.Context, bench *scenario.Bench, directory string) (*output, error) {
+	origin, err := describe(ctx, bench) // First: the checkout may change meanwhile.
+	if err != nil {
+		return nil, err
+	}
+	o := &output{directory: directory, origin: origin}
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(directory, figuresFile)
+	content, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &o.report)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s has the figures of earlier runs, and cannot be read: %w: remove it", file, err)
+	}
+	return o, nil
+}
+
+// add adds a result to what was measured earlier, and writes everything.
+func (o *output) add(result figures.Result) error {
+	o.report.Add(result)
+	content, err := json.MarshalIndent(o.report, "", "  ")
 	if err != nil {
 		return err
 	}
-	content, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
-	}
-	table := report.Markdown()
-	files := pictures(report)
-	files[name+".json"], files[name+".md"] = content, []byte(table)
+	files := pictures(o.report)
+	files[figuresFile], files[tableFile] = append(content, '\n'), []byte(o.report.Markdown(goals()))
 	for file, content := range files {
-		if err := os.WriteFile(filepath.Join(directory, file), content, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(o.directory, file), content, 0o644); err != nil {
 			return err
 		}
 	}
-	cmd.Print(table)
-	cmd.PrintErrf("written to %s: %s\n", directory, strings.Join(slices.Sorted(maps.Keys(files)), " "))
 	return nil
 }
 
-// describe returns a report without results.
-func describe(ctx context.Context, bench *scenario.Bench) (figures.Report, error) {
+// describe returns the origin of what is measured.
+func describe(ctx context.Context, bench *scenario.Bench) (figures.Origin, error) {
 	root, err := checkout.Root()
 	if err != nil {
-		return figures.Report{}, err
+		return figures.Origin{}, err
 	}
 	head, err := checkout.ReadHead(ctx, root)
 	if err != nil {
-		return figures.Report{}, err
+		return figures.Origin{}, err
 	}
 	changes, err := checkout.Changes(ctx, root)
 	if err != nil {
-		return figures.Report{}, err
+		return figures.Origin{}, err
 	}
 	commit := head.Commit[:12]
 	if len(changes) > 0 {
 		commit += "+changes"
 	}
 	version, err := bench.Server.Version()
-	return figures.Report{Commit: commit, Date: time.Now(), CPUs: runtime.NumCPU(), Go: runtime.Version(), Kubernetes: version}, err
+	return figures.Origin{
+		Commit: commit, Date: time.Now().UTC().Format(time.DateOnly), CPUs: runtime.NumCPU(), Go: runtime.Version(), Kubernetes: version,
+	}, err
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/example/memcached-operator/hack/bench/figures"
 	"github.com/example/memcached-operator/hack/bench/picture"
@@ -32,8 +34,12 @@ var (
 
 // pictures returns the pictures of a report by the names of their files. There is one only if several sizes were measured.
 func pictures(report figures.Report) map[string][]byte {
-	subtitle := fmt.Sprintf("Commit %s, %d CPUs, Kubernetes %s with etcd on the same machine. Median and spread of all rounds.",
-		report.Commit, report.CPUs, report.Kubernetes)
+	var machines []string
+	for _, origin := range report.Origins() {
+		machines = append(machines, fmt.Sprintf("%d CPUs, Kubernetes %s", origin.CPUs, origin.Kubernetes))
+	}
+	slices.Sort(machines)
+	subtitle := strings.Join(slices.Compact(machines), "; ") + ". The API server and etcd run on the same machine. Median and spread of all rounds."
 	all := map[string][]byte{}
 	add := func(name, title string, charts []picture.Chart) {
 		if len(charts) > 0 {
@@ -59,13 +65,14 @@ func charts(report figures.Report, name string, like picture.Chart, lines []line
 		}
 		for _, line := range lines {
 			drawn := picture.Line{Name: line.name, Reference: line.reference}
-			for _, result := range report.Results {
+			for _, result := range report {
 				if figure := result.Figure(line.figure); figure != nil && result.Workload == name && result.Kind == kind {
 					drawn.Points = append(drawn.Points, picture.Point{
 						X: float64(result.Size), Y: figure.Median(), Low: slices.Min(figure.Rounds), High: slices.Max(figure.Rounds),
 					})
 				}
 			}
+			slices.SortFunc(drawn.Points, func(a, b picture.Point) int { return cmp.Compare(a.X, b.X) }) // They may have been measured in any order.
 			chart.Lines = append(chart.Lines, drawn)
 		}
 		if len(chart.Lines[0].Points) > 1 {
@@ -77,7 +84,7 @@ func charts(report figures.Report, name string, like picture.Chart, lines []line
 
 func kindsOf(report figures.Report, name string) []string {
 	var kinds []string
-	for _, result := range report.Results {
+	for _, result := range report {
 		if result.Workload == name && !slices.Contains(kinds, result.Kind) {
 			kinds = append(kinds, result.Kind)
 		}

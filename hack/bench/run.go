@@ -15,8 +15,11 @@ import (
 	"github.com/example/memcached-operator/hack/internal/checkout"
 )
 
-// measure is one workload with its sizes.
-type measure func(ctx context.Context, bench *scenario.Bench) ([]figures.Result, error)
+// measure measures one workload with its sizes, and hands on each result as soon as there is one.
+type measure func(ctx context.Context, bench *scenario.Bench, emit emit) error
+
+// emit takes a result.
+type emit func(figures.Result) error
 
 // settings are the flags of a workload.
 type settings struct {
@@ -38,6 +41,7 @@ type one struct {
 
 func run() *cobra.Command {
 	cmd := &cobra.Command{Use: "run", Short: "Measure one workload, or all of them"}
+	to := cmd.PersistentFlags().String("to", "", "directory for the table, the figures and the pictures (default: bench in the cache of the project)")
 	for _, one := range workloads() {
 		set := one.defaults
 		sub := &cobra.Command{Use: one.name, Short: one.short, Args: cobra.NoArgs}
@@ -52,31 +56,28 @@ func run() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report(cmd, one.name, set.profile, measure)
+			return report(cmd, *to, set.profile, measure)
 		}
 		cmd.AddCommand(sub)
 	}
 	cmd.AddCommand(&cobra.Command{Use: "all", Short: "Measure all workloads", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return report(cmd, "all", false, everything)
+		return report(cmd, *to, false, everything)
 	}})
 	return cmd
 }
 
 // everything measures all workloads as their flags are by default.
-func everything(ctx context.Context, bench *scenario.Bench) ([]figures.Result, error) {
-	var all []figures.Result
+func everything(ctx context.Context, bench *scenario.Bench, emit emit) error {
 	for _, one := range workloads() {
 		measure, err := one.measure(one.defaults)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		results, err := measure(ctx, bench)
-		if err != nil {
-			return nil, err
+		if err := measure(ctx, bench, emit); err != nil {
+			return err
 		}
-		all = append(all, results...)
 	}
-	return all, nil
+	return nil
 }
 
 // plans returns a plan for each kind and size.

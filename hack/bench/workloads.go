@@ -52,17 +52,27 @@ func workloads() []one {
 // each measures all plans of settings.
 func each(s settings, do func(context.Context, *scenario.Bench, scenario.Plan) ([]figures.Result, error)) (measure, error) {
 	plans, err := s.plans()
-	return func(ctx context.Context, bench *scenario.Bench) ([]figures.Result, error) {
-		var all []figures.Result
+	return func(ctx context.Context, bench *scenario.Bench, emit emit) error {
 		for _, plan := range plans {
 			results, err := do(ctx, bench, plan)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			all = append(all, results...)
+			if err := emitAll(results, emit); err != nil {
+				return err
+			}
 		}
-		return all, nil
+		return nil
 	}, err
+}
+
+func emitAll(results []figures.Result, emit emit) error {
+	for _, result := range results {
+		if err := emit(result); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type pairs func(*scenario.Bench, context.Context, scenario.Plan) ([]scenario.Pair, error)
@@ -88,19 +98,13 @@ func lifecycle(s settings) (measure, error) {
 	})
 }
 
+// memory measures all sizes of a kind in one process.
 func memory(s settings) (measure, error) {
-	plans, err := settings{kinds: s.kinds, sizes: []int{0}, rounds: s.rounds, pods: s.pods}.plans()
-	return func(ctx context.Context, bench *scenario.Bench) ([]figures.Result, error) {
-		var all []figures.Result
-		for _, plan := range plans {
-			results, err := bench.Memory(ctx, plan.Kind, s.sizes)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, results...)
-		}
-		return all, nil
-	}, err
+	first := s
+	first.sizes = []int{0}
+	return each(first, func(ctx context.Context, bench *scenario.Bench, plan scenario.Plan) ([]figures.Result, error) {
+		return bench.Memory(ctx, plan.Kind, s.sizes)
+	})
 }
 
 func unrelated(s settings) (measure, error) {

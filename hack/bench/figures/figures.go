@@ -2,10 +2,7 @@
 // with recorded ones. It is pure: it runs nothing and asks no clock.
 package figures
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // Better says in which direction a figure gets better.
 type Better string
@@ -60,6 +57,19 @@ func Quantile(values []float64, q float64) float64 {
 	return sorted[below] + (at-float64(below))*(sorted[below+1]-sorted[below])
 }
 
+// Origin says where and when figures were measured.
+type Origin struct {
+	// Commit is the one that was measured, with "+changes" if the checkout differed from it.
+	Commit string `json:"commit"`
+	// Date is a day, as in 2006-01-02.
+	Date string `json:"date"`
+
+	// CPUs is the number of processors, and Go and Kubernetes are versions.
+	CPUs       int    `json:"cpus"`
+	Go         string `json:"go"`
+	Kubernetes string `json:"kubernetes"`
+}
+
 // Result are the figures of one workload.
 type Result struct {
 	// Workload is for example "burst". Kind and Size are those of the custom resources.
@@ -67,6 +77,7 @@ type Result struct {
 	Kind     string `json:"kind"`
 	Size     int    `json:"size"`
 
+	Origin  Origin   `json:"origin"`
 	Figures []Figure `json:"figures"`
 }
 
@@ -79,16 +90,28 @@ func (r Result) Figure(name string) *Figure {
 	return &r.Figures[index]
 }
 
-// Report is all that a run measured.
-type Report struct {
-	// Commit is the one that was measured, with "+changes" if the checkout differed from it.
-	Commit string    `json:"commit"`
-	Date   time.Time `json:"date"`
+// Report is all that was measured.
+type Report []Result
 
-	// CPUs is the number of processors, and Go and Kubernetes are versions.
-	CPUs       int    `json:"cpus"`
-	Go         string `json:"go"`
-	Kubernetes string `json:"kubernetes"`
+// Add adds a result. It takes the place of an earlier one of the same workload, kind and size.
+func (r *Report) Add(result Result) {
+	index := slices.IndexFunc(*r, func(o Result) bool {
+		return o.Workload == result.Workload && o.Kind == result.Kind && o.Size == result.Size
+	})
+	if index < 0 {
+		*r = append(*r, result)
+	} else {
+		(*r)[index] = result
+	}
+}
 
-	Results []Result `json:"results"`
+// Origins returns the origins of all results, in their order.
+func (r Report) Origins() []Origin {
+	var all []Origin
+	for _, result := range r {
+		if !slices.Contains(all, result.Origin) {
+			all = append(all, result.Origin)
+		}
+	}
+	return all
 }

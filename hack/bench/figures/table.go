@@ -8,13 +8,20 @@ import (
 	"strings"
 )
 
-// Markdown returns a table for each workload: a row for each figure, and a column for each kind and size.
-func (r Report) Markdown() string {
+// Markdown returns a table of goals, and one for each workload: a row for each figure, and a column for each kind and size.
+func (r Report) Markdown(goals []Goal) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Measured at commit %s on %s: %d CPUs, %s, Kubernetes %s. Median of all rounds (lowest to highest).\n",
-		r.Commit, r.Date.UTC().Format("2006-01-02"), r.CPUs, r.Go, r.Kubernetes)
+	origins := r.Origins()
+	for _, origin := range origins {
+		fmt.Fprintf(&text, "Measured at commit %s on %s: %d CPUs, %s, Kubernetes %s.\n", origin.Commit, origin.Date, origin.CPUs, origin.Go, origin.Kubernetes)
+	}
+	text.WriteString("Median of all rounds (lowest to highest).\n")
+	if table := r.Goals(goals); table != "" {
+		text.WriteString("\n" + table)
+	}
 	for _, workload := range r.workloads() {
-		writeTable(&text, workload, slices.DeleteFunc(slices.Clone(r.Results), func(o Result) bool { return o.Workload != workload }))
+		results := slices.DeleteFunc(slices.Clone(r), func(o Result) bool { return o.Workload != workload })
+		writeTable(&text, workload, results, len(origins) > 1)
 	}
 	return text.String()
 }
@@ -24,10 +31,10 @@ func (r Report) Comparison(recorded []Recorded) string {
 	text := strings.Builder{}
 	text.WriteString("| workload | figure | recorded | now |\n| --- | --- | --- | --- |\n")
 	for _, was := range recorded {
-		index := slices.IndexFunc(r.Results, was.isOf)
+		index := slices.IndexFunc(r, was.isOf)
 		if index >= 0 {
 			fmt.Fprintf(&text, "| %s, %s, %d | %s | %s | %s |\n", was.Workload, was.Kind, was.Size, was.Name, Number(was.Value),
-				r.Results[index].Figure(was.Name))
+				r[index].Figure(was.Name))
 		}
 	}
 	return text.String()
@@ -36,7 +43,7 @@ func (r Report) Comparison(recorded []Recorded) string {
 // workloads returns the names of all workloads in the order of their first result.
 func (r Report) workloads() []string {
 	var all []string
-	for _, result := range r.Results {
+	for _, result := range r {
 		if !slices.Contains(all, result.Workload) {
 			all = append(all, result.Workload)
 		}
@@ -44,12 +51,19 @@ func (r Report) workloads() []string {
 	return all
 }
 
-func writeTable(text *strings.Builder, workload string, results []Result) {
+func writeTable(text *strings.Builder, workload string, results []Result, withCommits bool) {
 	fmt.Fprintf(text, "\n## %s\n\n| figure |", workload)
 	for _, result := range results {
 		fmt.Fprintf(text, " %s, %d |", result.Kind, result.Size)
 	}
 	fmt.Fprintf(text, "\n| --- |%s\n", strings.Repeat(" --- |", len(results)))
+	if withCommits {
+		text.WriteString("| commit |")
+		for _, result := range results {
+			fmt.Fprintf(text, " %s |", result.Origin.Commit)
+		}
+		text.WriteString("\n")
+	}
 	var names []string
 	for _, result := range results {
 		for _, figure := range result.Figures {

@@ -2,7 +2,6 @@ package figures_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,17 +19,22 @@ func TestNumber(t *testing.T) {
 }
 
 func TestMarkdownHasAColumnForEachKindAndSize(t *testing.T) {
+	first := figures.Origin{Commit: "abc", Date: "2026-05-04", CPUs: 2, Go: "go1", Kubernetes: "v1"}
 	report := figures.Report{
-		Commit: "abc", Date: time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC), CPUs: 2, Go: "go1", Kubernetes: "v1",
-		Results: []figures.Result{
-			{Workload: "burst", Kind: "deployment", Size: 100, Figures: []figures.Figure{
-				{Name: "cost", Unit: "ms", Rounds: []float64{3, 1, 2}}, {Name: "calls", Rounds: []float64{5, 5}},
-			}},
-			{Workload: "memory", Kind: "deployment", Size: 0, Figures: []figures.Figure{{Name: "heap", Unit: "MiB", Rounds: []float64{4}}}},
-			{Workload: "burst", Kind: "application", Size: 100, Figures: []figures.Figure{{Name: "calls", Rounds: []float64{4}}}},
-		},
+		{Workload: "burst", Kind: "deployment", Size: 100, Origin: first, Figures: []figures.Figure{
+			{Name: "cost", Unit: "ms", Rounds: []float64{3, 1, 2}}, {Name: "calls", Rounds: []float64{5, 5}},
+		}},
+		{Workload: "memory", Kind: "deployment", Size: 0, Origin: first, Figures: []figures.Figure{{Name: "heap", Unit: "MiB", Rounds: []float64{4}}}},
+		{Workload: "burst", Kind: "application", Size: 100, Origin: first, Figures: []figures.Figure{{Name: "calls", Rounds: []float64{4}}}},
 	}
-	want := `Measured at commit abc on 2026-05-04: 2 CPUs, go1, Kubernetes v1. Median of all rounds (lowest to highest).
+	want := `Measured at commit abc on 2026-05-04: 2 CPUs, go1, Kubernetes v1.
+Median of all rounds (lowest to highest).
+
+## goals
+
+| figure | goal | measured | |
+| --- | --- | --- | --- |
+| memory | at most 5 MiB | 4 MiB | met |
 
 ## burst
 
@@ -45,14 +49,40 @@ func TestMarkdownHasAColumnForEachKindAndSize(t *testing.T) {
 | --- | --- |
 | heap | 4 MiB |
 `
-	if difference := cmp.Diff(want, report.Markdown()); difference != "" {
+	if difference := cmp.Diff(want, report.Markdown([]figures.Goal{{Workload: "memory", Kind: "deployment", Figure: "heap", Says: "memory", Bound: 5}})); difference != "" {
+		t.Error(difference)
+	}
+}
+
+// Figures that were measured later take the place of others, and a table says which commit each is of.
+func TestAReportHoldsTheNewestFigures(t *testing.T) {
+	result := func(size int, commit string) figures.Result {
+		origin := figures.Origin{Commit: commit, Date: "2026-05-04", CPUs: 2, Go: "go1", Kubernetes: "v1"}
+		return figures.Result{Workload: "burst", Kind: "deployment", Size: size, Origin: origin, Figures: []figures.Figure{{Name: "cost", Rounds: []float64{7}}}}
+	}
+	var report figures.Report
+	for _, result := range []figures.Result{result(1, "abc"), result(2, "abc"), result(1, "def")} {
+		report.Add(result)
+	}
+	want := `Measured at commit def on 2026-05-04: 2 CPUs, go1, Kubernetes v1.
+Measured at commit abc on 2026-05-04: 2 CPUs, go1, Kubernetes v1.
+Median of all rounds (lowest to highest).
+
+## burst
+
+| figure | deployment, 1 | deployment, 2 |
+| --- | --- | --- |
+| commit | def | abc |
+| cost | 7 | 7 |
+`
+	if difference := cmp.Diff(want, report.Markdown(nil)); difference != "" {
 		t.Error(difference)
 	}
 }
 
 func TestComparisonShowsBothValues(t *testing.T) {
 	was := recorded("calls", figures.Lower, 6, figures.Limit{Number: 0.5})
-	report := figures.Report{Results: []figures.Result{result("calls", figures.Lower, 7)}}
+	report := figures.Report{result("calls", figures.Lower, 7)}
 	want := "| workload | figure | recorded | now |\n| --- | --- | --- | --- |\n| burst, deployment, 100 | calls | 6 | 7 |\n"
 	if difference := cmp.Diff(want, report.Comparison(was)); difference != "" {
 		t.Error(difference)

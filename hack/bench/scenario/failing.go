@@ -40,7 +40,7 @@ func (b *Bench) Failing(ctx context.Context, plan Plan, failing int) (figures.Re
 	result.Figures = []figures.Figure{
 		of("p50 alone", "s", "", pairs, func(p pair) float64 { return p.without.latency(0.5) }),
 		of("p50 beside failing ones", "s", figures.Lower, pairs, func(p pair) float64 { return p.with.latency(0.5) }),
-		of("p50 beside failing ones against alone", "", figures.Lower, pairs, func(p pair) float64 { return p.with.latency(0.5) / p.without.latency(0.5) }),
+		of(BesideFailing, "", figures.Lower, pairs, func(p pair) float64 { return p.with.latency(0.5) / p.without.latency(0.5) }),
 		of("p99 beside failing ones against alone", "", figures.Lower, pairs, func(p pair) float64 { return p.with.latency(0.99) / p.without.latency(0.99) }),
 		of("number of failing ones", "", "", pairs, func(pair) float64 { return float64(failing) }),
 	}

@@ -27,8 +27,12 @@ const (
 	ServerCPUTime     = "CPU of the API server per resource"
 	BareServerCPUTime = "bare client: CPU of the API server per resource"
 
-	HeapSlope = "live heap per resource"
-	Heap      = "live heap"
+	HeapSlope  = "live heap per resource"
+	HeapGrowth = "growth of the live heap"
+	Heap       = "live heap"
+
+	AllWrites     = "writes"
+	BesideFailing = "p50 beside failing ones against alone"
 )
 
 // of returns a figure with a value for each round.

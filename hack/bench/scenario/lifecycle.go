@@ -55,7 +55,7 @@ func (b *Bench) Lifecycle(ctx context.Context, plan Plan) ([]figures.Result, err
 // quietFigures are those of an operator that has nothing to write.
 func quietFigures(rounds []Round) []figures.Figure {
 	return []figures.Figure{
-		of("writes", "", figures.Lower, rounds, func(r Round) float64 { return float64(r.Usage.Total(child.Write)) }),
+		of(AllWrites, "", figures.Lower, rounds, func(r Round) float64 { return float64(r.Usage.Total(child.Write)) }),
 		of("reads", "", figures.Lower, rounds, func(r Round) float64 { return float64(r.Usage.Total(child.Read)) }),
 		of("time", "s", "", rounds, func(r Round) float64 { return r.Duration.Seconds() }),
 		of(CPU, "ms", figures.Lower, rounds, func(r Round) float64 { return r.Usage.CPU / float64(r.Count) * 1000 }),

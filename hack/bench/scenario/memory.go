@@ -46,7 +46,7 @@ func (b *Bench) Memory(ctx context.Context, kind workload.Kind, sizes []int) ([]
 			return nil, err
 		}
 		b.say("memory with %d, %s: live heap %.1f MiB, RSS %.1f MiB", size, kind.Name, mebibytes(usage.Heap), mebibytes(usage.RSS))
-		result := figures.Result{Workload: "memory", Kind: fmt.Sprintf("%s, pods: %d", kind.Name, kind.Size), Size: size, Figures: memoryFigures(usage)}
+		result := figures.Result{Workload: "memory", Kind: MemoryKind(kind), Size: size, Figures: memoryFigures(usage)}
 		if i == 0 {
 			first = float64(usage.Heap)
 		} else {
@@ -58,6 +58,9 @@ func (b *Bench) Memory(ctx context.Context, kind workload.Kind, sizes []int) ([]
 	operator.Stop()
 	return results, b.empty(ctx, namespace)
 }
+
+// MemoryKind is what results of Memory call a kind.
+func MemoryKind(kind workload.Kind) string { return fmt.Sprintf("%s, pods: %d", kind.Name, kind.Size) }
 
 func memoryFigures(usage child.Usage) []figures.Figure {
 	return []figures.Figure{
@@ -97,7 +100,7 @@ func (b *Bench) Unrelated(ctx context.Context, plan Plan, others int) (result fi
 		result.Figures = []figures.Figure{
 			{Name: "live heap without", Unit: "MiB", Rounds: []float64{mebibytes(before.Heap)}},
 			{Name: "live heap with", Unit: "MiB", Rounds: []float64{mebibytes(after.Heap)}},
-			{Name: "growth of the live heap", Unit: "%", Better: figures.Lower, Rounds: []float64{growth}},
+			{Name: HeapGrowth, Unit: "%", Better: figures.Lower, Rounds: []float64{growth}},
 			{Name: "unrelated Deployments, Pods and Secrets, each", Rounds: []float64{float64(others)}},
 		}
 		return err
