@@ -16,6 +16,8 @@ STAGE := $(CACHE)/stage
 RUN ?= .
 # With -race, everything is compiled anew; without it, only what tools and images do not need too.
 RACE ?=
+# Tests wait for half of their time. With the race detector they compute most of it.
+TEST_PACKAGES ?= $(if $(RACE),2,4)
 # It starts no goroutine, and its simulations take the race detector minutes.
 PURE := operator/memcached/update/rollout
 BENCH ?= all
@@ -77,10 +79,10 @@ verify: ## lint, generated code, bundle, catalog, frozen releases, reproducible 
 	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk)); $(GO_RUN) ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]}
 test: ## unit, golden and envtest tests; needs no root and no cluster (RACE=-race for the race detector, which needs gcc)
 	@rm -rf $(CACHE)/audit; mkdir -p $(CACHE)/audit
-	@# Vet is part of the lint of verify.
+	@# Vet is part of the lint of verify. Without symbols, the 70 test programs link in half the time.
 	assets=$$($(CLUSTER) assets); tools=($$($(CLUSTER) tool promtool olmv1-resolver)); memcached=$$($(CLUSTER) memcached); \
 	AUDIT_LOGS=$(CACHE)/audit KUBEBUILDER_ASSETS=$$assets PROMTOOL=$${tools[0]} OLMV1_RESOLVER=$${tools[1]} MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
-	sh -c 'result=0; $(if $(RACE),CGO_ENABLED=1 )go test -vet=off $(or $(RACE),-trimpath) -json $$(go list ./... | grep -v $(PURE)) || result=$$?; go test -vet=off -trimpath -json ./$(PURE) || result=$$?; go test -C hack/cluster -vet=off -trimpath -json ./... && exit $$result'
+	sh -c 'result=0; $(if $(RACE),CGO_ENABLED=1 )go test -p $(TEST_PACKAGES) -vet=off $(or $(RACE),-trimpath) -ldflags=-s -json $$(go list ./... | grep -v $(PURE)) || result=$$?; go test -vet=off -trimpath -ldflags=-s -json ./$(PURE) || result=$$?; go test -C hack/cluster -vet=off -trimpath -ldflags=-s -json ./... && exit $$result'
 	@$(GO_RUN) ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
 fuzz: ## run each fuzz target for FUZZTIME; what they find is in testdata/fuzz of its package
 	@memcached=$$($(CLUSTER) memcached); export MEMCACHED_ROOTS=$$memcached; git grep -Eo '^func Fuzz\w+' -- '*_test.go' | sed 's,\(.*\)/[^/]*:func \(.*\),./\1 \2,' | while read -r folder target; do \
