@@ -28,6 +28,9 @@ func showTimeline() *cobra.Command {
 	cmd.Flags().StringSliceVar(&watcher.Namespaces, "namespace", []string{metav1.NamespaceDefault}, "namespaces to watch")
 	cmd.Flags().StringVar(&file, "create", "", "file with a Memcached or an Application, which is created in the first namespace")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if len(watcher.Namespaces) == 0 {
+			return errors.New("--namespace is empty: name one or more namespaces, or leave it out for default")
+		}
 		config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 		if err != nil {
 			return fmt.Errorf("%w: set KUBECONFIG to that of a cluster", err)
@@ -73,7 +76,9 @@ func read(file string) (*unstructured.Unstructured, error) {
 // isReady tells whether the condition Ready of an object is True.
 func isReady(object *unstructured.Unstructured) bool {
 	var status struct {
-		Status struct{ Conditions []metav1.Condition }
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
 	}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &status)
 	return err == nil && apimeta.IsStatusConditionTrue(status.Status.Conditions, "Ready")
