@@ -75,7 +75,7 @@ func extend(t *testing.T, version string) {
 		if t.Failed() {
 			t.Log(suite.cluster.Diagnose(ctx))
 		}
-		must(t, suite.cluster.DeleteResources(ctx))
+		must(t, deleteOperands(ctx))
 		must(t, suite.cluster.RemoveExtension(ctx))
 		must(t, suite.cluster.DeleteDefinitions(ctx))
 		must(t, suite.cluster.Delete(ctx, "leases", "--all", "-n", walk.Namespace)) // The operator lost its rights before it ended.

@@ -124,6 +124,9 @@ func ControllerManager(l host.Layout, bin string) process.Spec {
 		"--cluster-cidr=" + host.PodCIDR,
 		"--flex-volume-plugin-dir=" + l.Cluster("kubelet-plugins"),
 		"--profiling=false",
+		// The default of 20 requests a second lets the garbage collector take seconds for what a few caches own.
+		"--kube-api-qps=200",
+		"--kube-api-burst=400",
 	}, Files: []string{l.Cluster("controller-manager.kubeconfig"), l.PKI("ca.crt"), l.PKI("sa.key")}, Ready: process.HTTPReady("https://127.0.0.1:10257/healthz")}
 }
 
