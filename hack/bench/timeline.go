@@ -48,7 +48,13 @@ func showTimeline() *cobra.Command {
 			}
 			object.SetNamespace(watcher.Namespaces[0])
 			watcher.Until = func(seen *unstructured.Unstructured) bool { return seen.GetUID() == object.GetUID() && isReady(seen) }
-			act = func(ctx context.Context) error { return watcher.Client.Create(ctx, object) }
+			act = func(ctx context.Context) error {
+				err := watcher.Client.Create(ctx, object)
+				if apimeta.IsNoMatchError(err) {
+					return fmt.Errorf("%w: install the operator first", err)
+				}
+				return err
+			}
 		}
 		cmd.Printf("| s | object | |\n| --- | --- | --- |\n")
 		watcher.Start = time.Now()

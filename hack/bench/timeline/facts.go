@@ -15,7 +15,7 @@ func facts(object *unstructured.Unstructured) map[string]string {
 	all := map[string]string{}
 	for _, path := range []string{
 		"status.phase", "status.state", "status.installedCSV", "status.updateRevision", "status.readyReplicas", "status.updatedReplicas", "spec.holderIdentity",
-		"status.readyNodes", "spec.conditions", "metadata.deletionTimestamp",
+		"metadata.deletionTimestamp",
 	} {
 		fields := strings.Split(path, ".")
 		value, found, err := unstructured.NestedFieldNoCopy(object.Object, fields...)
