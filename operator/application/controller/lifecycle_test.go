@@ -24,7 +24,6 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
-	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
 // A new Application costs a write for the claim of its host, one for each of its four objects, one for its status, and no read.
@@ -55,9 +54,7 @@ func TestANewApplicationBecomesReadyWithSixWrites(t *testing.T) {
 	}
 	s.AssertQuiet(s.everything("application-sample")...)
 	writes := s.Operator.Traffic.Writes()
-	if want := 6 + int(took/watch.StatusDelay); len(writes) != want {
-		t.Errorf("%d writes for a new application that was ready after %s, want %d: %v", len(writes), took, want, writes)
-	}
+	s.AssertWrites(6, took, writes)
 	if reads := s.Operator.Traffic.LiveReads(); len(reads) > 0 {
 		t.Errorf("reads for a new application: %v", reads)
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
-	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
 // A new cache costs one write for each of its objects (record, Deployment, Service, Secret), one for its status, and no read.
@@ -46,9 +45,7 @@ func TestANewCacheBecomesReadyWithFiveWrites(t *testing.T) {
 	}
 	s.AssertQuiet(s.memcached("example-memcached"), s.deployment("example-memcached"))
 	writes := s.Operator.Traffic.Writes()
-	if want := 5 + int(took/watch.StatusDelay); len(writes) != want {
-		t.Errorf("%d writes for a new cache that was ready after %s, want %d: %v", len(writes), took, want, writes)
-	}
+	s.AssertWrites(5, took, writes)
 	if reads := s.Operator.Traffic.LiveReads(); len(reads) > 0 {
 		t.Errorf("reads for a new cache: %v", reads)
 	}
@@ -75,11 +72,9 @@ func TestALargerSizeCostsTwoWrites(t *testing.T) {
 	writes, reads, changed := len(s.Operator.Traffic.Writes()), len(s.Operator.Traffic.LiveReads()), time.Now()
 	s.Edit(s.memcached("cache"), `{"spec":{"size":2}}`)
 	s.awaitReady("cache", 2)
-	want := 2 + int(time.Since(changed)/watch.StatusDelay)
+	took := time.Since(changed)
 	s.AssertQuiet(s.memcached("cache"), s.deployment("cache"))
-	if now := s.Operator.Traffic.Writes(); len(now)-writes != want {
-		t.Errorf("writes for a larger size, want %d: %v", want, now[writes:])
-	}
+	s.AssertWrites(2, took, s.Operator.Traffic.Writes()[writes:])
 	if now := s.Operator.Traffic.LiveReads(); len(now) != reads {
 		t.Errorf("reads for a larger size: %v", now[reads:])
 	}

@@ -3,6 +3,7 @@ package testenv
 import (
 	"fmt"
 	"path"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
 // AssertQuiet annotates the given objects, which concerns nobody, waits until the operator has reconciled them, and fails
@@ -33,6 +35,15 @@ func (e *Env) AssertQuiet(objects ...client.Object) {
 	}
 }
 
+// AssertWrites fails unless the operator wrote as often as it has to for what took so long. Of what takes longer than watch.StatusDelay, the
+// status may say more once in each watch.StatusDelay.
+func (e *Env) AssertWrites(want int, took time.Duration, writes []cluster.Request) {
+	e.Helper()
+	if more := len(writes) - want; more < 0 || more > int(took/watch.StatusDelay) {
+		e.Errorf("%d writes within %s, want %d: %v", len(writes), took, want, writes)
+	}
+}
+
 // AssertRestartWritesNothing fails if an operator that has just been started writes anything, although the given objects
 // are as they should be.
 func (e *Env) AssertRestartWritesNothing(objects ...client.Object) {
@@ -48,8 +59,8 @@ func (e *Env) AssertRestartWritesNothing(objects ...client.Object) {
 func (e *Env) AssertWatchesOnlyOurs() {
 	e.Helper()
 	watched := map[string]string{}
-	for _, watch := range e.Operator.Traffic.Watches() {
-		watched[path.Base(watch.Path)] = watch.Query.Get("labelSelector")
+	for _, request := range e.Operator.Traffic.Watches() {
+		watched[path.Base(request.Path)] = request.Query.Get("labelSelector")
 	}
 	const ours = "app.kubernetes.io/managed-by=memcached-operator"
 	want := map[string]string{
