@@ -35,11 +35,11 @@ func (e *Env) AssertQuiet(objects ...client.Object) {
 	}
 }
 
-// AssertWrites fails unless the operator wrote as often as it has to for what took so long. Of what takes longer than watch.StatusDelay, the
-// status may say more once in each watch.StatusDelay.
+// AssertWrites fails unless the operator wrote as often as it has to for what took so long: want times, and a status more for each
+// watch.StatusDelay.
 func (e *Env) AssertWrites(want int, took time.Duration, writes []cluster.Request) {
 	e.Helper()
-	if more := len(writes) - want; more < 0 || more > int(took/watch.StatusDelay) {
+	if want += int(took / watch.StatusDelay); len(writes) != want {
 		e.Errorf("%d writes within %s, want %d: %v", len(writes), took, want, writes)
 	}
 }
