@@ -110,11 +110,12 @@ func (a Asked) scaled(before, now *int32, workload client.Object) bool {
 	return asked != nil && ptr.Equal(asked, now)
 }
 
-// updates reports whether an update of the pods of a StatefulSet begins, or may go on.
+// updates reports whether an update of the pods of a StatefulSet begins, or may go on. The first status of a new one also brings a
+// revision, but no pod has another.
 func updates(before, now *appsv1.StatefulSet) bool {
 	a, b := before.Status, now.Status
-	return a.UpdateRevision != b.UpdateRevision ||
-		b.UpdatedReplicas < b.Replicas && (a.ReadyReplicas != b.ReadyReplicas || a.ObservedGeneration != b.ObservedGeneration)
+	return b.UpdatedReplicas < b.Replicas &&
+		(a.UpdateRevision != b.UpdateRevision || a.ReadyReplicas != b.ReadyReplicas || a.ObservedGeneration != b.ObservedGeneration)
 }
 
 // endsOrLosesPod tells whether a rollout has ended, or a ready pod was lost.

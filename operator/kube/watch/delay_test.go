@@ -174,6 +174,8 @@ func TestDelays(t *testing.T) {
 		"a disruption budget is changed":              {delay: watch.Child, before: budget("a", 1), now: budget("b", 1), urgent: true},
 		"the status of a disruption budget changes":   {delay: watch.Child, before: budget("a", 1), now: budget("a", 2)},
 		"a new template is seen":                      {delay: statefulSet, before: updating(revision("old")), now: updating(observed), urgent: true},
+		"a new StatefulSet gets its first revision":   {delay: statefulSet, before: updating(upToDate(0), revision("")), now: updating(upToDate(2), ready(0), observed)},
+		"outdated pods are adopted":                   {delay: statefulSet, before: updating(upToDate(0), revision("")), now: updating(observed), urgent: true},
 		"a new size is seen":                          {delay: statefulSet, before: updating(upToDate(2)), now: updating(upToDate(2), observed)},
 		"one is seen amid an update":                  {delay: statefulSet, before: updating(), now: updating(observed), urgent: true},
 		"a pod is ready in an update":                 {delay: statefulSet, before: updating(observed, ready(2)), now: updating(observed), urgent: true},
