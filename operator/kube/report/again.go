@@ -23,10 +23,19 @@ func (r *Reporter) again(o Outcome) time.Duration {
 		}
 	}
 	due, _ := r.due.Load(name)
-	at, waits := due.(time.Time)
-	if left := at.Sub(now); waits && left > 0 {
-		return left
+	at, _ := due.(time.Time)
+	wait := left(at, now)
+	if wait == 0 {
+		r.due.Delete(name)
 	}
-	r.due.Delete(name)
+	return wait
+}
+
+// left returns how much of a wait that ends at a time is left, 0 if that is next to nothing: what an event has put off for as long is
+// reconciled a little earlier, and that reconcile serves both.
+func left(end, now time.Time) time.Duration {
+	if wait := end.Sub(now); wait > watch.StatusDelay/20 {
+		return wait
+	}
 	return 0
 }

@@ -47,6 +47,17 @@ func TestOneMoreReconcileFollowsAStatusThatMayChangeUnwatched(t *testing.T) {
 }
 
 // The queue has one entry for each object: what is reconciled earlier takes the place of what was to come.
+// The event of an owned object that the operator wrote just before its status is put off for as long as the reconcile that follows the status.
+func TestAReconcileJustBeforeTheOneThatFollowsServesBoth(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(testkit.Now.Time)
+	reporter, unchanged := &Reporter{Clock: clock}, outcome(1, of(1), of(1))
+	reporter.again(written(of(1)))
+	clock.SetTime(testkit.Now.Add(watch.StatusDelay - 100*time.Millisecond))
+	if got := reporter.again(unchanged); got != 0 {
+		t.Errorf("100 ms before the end of the wait, it is reconciled again after %s", got)
+	}
+}
+
 func TestAReconcileInBetweenDoesNotReplaceTheOneThatFollows(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(testkit.Now.Time)
 	reporter, unchanged := &Reporter{Clock: clock}, outcome(1, of(1), of(1))

@@ -32,7 +32,7 @@ func (r *Reporter) wait(o Outcome) time.Duration {
 		waiting = waitingStatus{o.Before.GetGeneration(), now}
 		r.waiting.Store(name, waiting)
 	}
-	return max(0, watch.StatusDelay-now.Sub(waiting.since))
+	return left(waiting.since.Add(watch.StatusDelay), now)
 }
 
 // onlyProgress reports whether conditions say no more than that the spec of an object, which no status is about yet, is being applied.
