@@ -74,9 +74,9 @@ func removeAll(ctx context.Context) error {
 // removeOperator removes the operator and what it created.
 func removeOperator(ctx context.Context) error {
 	steps := []func(context.Context) error{
-		letVersionsGo, deleteOperands, suite.cluster.Withdraw, suite.cluster.DeleteDefinitions, suite.cluster.DeleteLeftovers,
+		letVersionsGo, deleteOperands, withdraw, suite.cluster.DeleteDefinitions, suite.cluster.DeleteLeftovers,
 		func(ctx context.Context) error {
-			return suite.cluster.Delete(ctx, "installplans,leases", "--all", "-n", walk.Namespace)
+			return suite.cluster.Delete(ctx, "installplans", "--all", "-n", walk.Namespace)
 		},
 	}
 	for _, step := range steps {
@@ -85,6 +85,22 @@ func removeOperator(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// withdraw removes the operator from OLM v0. Resources and their CRDs stay.
+func withdraw(ctx context.Context) error {
+	return errors.Join(suite.cluster.Withdraw(ctx), deleteLease(ctx))
+}
+
+// removeExtension removes the operator from OLM v1. Resources and their CRDs stay.
+func removeExtension(ctx context.Context) error {
+	return errors.Join(suite.cluster.RemoveExtension(ctx), deleteLease(ctx))
+}
+
+// deleteLease deletes the Lease of an operator that was removed. It lost its rights before it could release it, and the next one would wait
+// until it expires, after 15 seconds.
+func deleteLease(ctx context.Context) error {
+	return suite.cluster.Delete(ctx, "leases", "--all", "-n", walk.Namespace)
 }
 
 // deleteOperands deletes all applications and caches, and what they own. DeleteResources leaves the latter to Kubernetes' garbage collector,

@@ -23,13 +23,13 @@ func movedToOLMv1(t *testing.T) {
 	w.caches = w.tenants[0].fill()
 	traffic := useCaches(t, w.caches)
 
-	must(t, suite.cluster.Withdraw(ctx))
+	must(t, withdraw(ctx))
 	handOver(ctx, t)
 	must(t, u.extended(walk.Pin{Version: suite.version}, suite.version))
 	u.lookedAfter(suite.version)
 	u.untouched("the move to OLM v1")
 
-	must(t, suite.cluster.RemoveExtension(ctx))
+	must(t, removeExtension(ctx))
 	must(t, suite.cluster.Subscribe(ctx, suite.manifests, walk.Choice{Version: suite.version, Channel: "candidate"}))
 	approve(ctx, t, suite.version)
 	must(t, suite.cluster.WaitOnly(ctx, suite.version, 3*time.Minute))

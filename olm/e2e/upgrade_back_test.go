@@ -39,7 +39,7 @@ func TestWayBackFromProductionCaches(t *testing.T) {
 	}
 	traffic := useCaches(t, []*filledCache{caches["three"], caches["one"]})
 
-	must(t, suite.cluster.Withdraw(ctx))
+	must(t, withdraw(ctx))
 	must(t, suite.cluster.Subscribe(ctx, suite.manifests, walk.Choice{Version: old, Channel: path.Install, Source: path.source}))
 	approve(ctx, t, old)
 	must(t, suite.cluster.WaitOnly(ctx, old, 3*time.Minute))

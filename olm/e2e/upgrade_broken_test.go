@@ -35,7 +35,7 @@ func TestBrokenReleaseIsSurvived(t *testing.T) {
 	u.untouched("an upgrade to a release that does not start")
 
 	// The catalog still has the broken release. With manual approval, OLM does not install it.
-	must(t, suite.cluster.Withdraw(ctx))
+	must(t, withdraw(ctx))
 	must(t, suite.cluster.Subscribe(ctx, suite.manifests, walk.Choice{Version: at, Channel: "candidate", Source: brokenSource}))
 	approve(ctx, t, at)
 	must(t, suite.cluster.WaitOnly(ctx, at, 3*time.Minute))

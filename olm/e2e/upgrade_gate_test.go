@@ -48,7 +48,7 @@ func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	u.untouched("an upgrade that was held back, and let go by an override")
 
 	u.offer(to)
-	must(t, suite.cluster.Withdraw(ctx))
+	must(t, withdraw(ctx))
 	must(t, suite.cluster.Subscribe(ctx, suite.manifests, walk.Choice{Version: from, Channel: "candidate"}))
 	approve(ctx, t, from)
 	must(t, suite.cluster.WaitOnly(ctx, from, 3*time.Minute))

@@ -76,9 +76,8 @@ func extend(t *testing.T, version string) {
 			t.Log(suite.cluster.Diagnose(ctx))
 		}
 		must(t, deleteOperands(ctx))
-		must(t, suite.cluster.RemoveExtension(ctx))
+		must(t, removeExtension(ctx))
 		must(t, suite.cluster.DeleteDefinitions(ctx))
-		must(t, suite.cluster.Delete(ctx, "leases", "--all", "-n", walk.Namespace)) // The operator lost its rights before it ended.
 	})
 	must(t, suite.cluster.Extend(t.Context(), olmv1Manifests(), walk.Pin{Version: version}))
 	must(t, suite.cluster.WaitExtension(t.Context(), version, waitOLMv1))
@@ -139,7 +138,7 @@ func (u *users) followChannel(from string) upgrades.Step {
 	u.lookedAfter(step.To)
 	u.untouched("the upgrade when the catalog is back")
 
-	must(u.t, suite.cluster.RemoveExtension(ctx))
+	must(u.t, removeExtension(ctx))
 	u.untouched("the end of the ClusterExtension")
 	must(u.t, u.extended(walk.Pin{Version: step.To}, step.To))
 	u.lookedAfter(step.To)
