@@ -111,16 +111,17 @@ func TestTheCacheReturnsObjectsAsTheyAreInTheCluster(t *testing.T) {
 // What the cache cannot do is an error, and not an empty answer.
 func TestTheCacheSaysWhatItCannotDo(t *testing.T) {
 	reader := startManager(t, cluster.Namespace(t)).GetCache()
-	err := reader.List(t.Context(), &appsv1.DeploymentList{}, client.MatchingLabels{owned.LabelManagedBy: owned.Manager})
-	if err == nil || !strings.Contains(err.Error(), "*v1.Deployment cannot be listed by labels") {
-		t.Errorf("Deployments by labels: %v", err)
+	managed := client.MatchingLabels{owned.LabelManagedBy: owned.Manager}
+	err := reader.List(t.Context(), &appsv1.DeploymentList{}, managed, client.Limit(1))
+	if err == nil || !strings.Contains(err.Error(), "*v1.Deployment cannot be listed by labels with a limit") {
+		t.Errorf("Deployments by labels with a limit: %v", err)
 	}
 	err = reader.IndexField(t.Context(), &corev1.Pod{}, "spec.nodeName", func(client.Object) []string { return nil })
 	if err == nil || !strings.Contains(err.Error(), "*v1.Pod cannot be indexed by spec.nodeName") {
 		t.Errorf("pods by a field: %v", err)
 	}
-	if err := reader.List(t.Context(), &appsv1.DeploymentList{}); err != nil {
-		t.Errorf("all Deployments: %v", err)
+	if err := reader.List(t.Context(), &appsv1.DeploymentList{}, managed); err != nil {
+		t.Errorf("Deployments by labels: %v", err)
 	}
 }
 

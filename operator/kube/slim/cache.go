@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,29 +20,33 @@ const labelField = "label:"
 
 // NewCache returns a function that makes a cache which holds objects of Kubernetes' own kinds packed. All who read or watch get them whole,
 // except managedFields, and may change what they get, even with client.UnsafeDisableDeepCopy. Custom resources go through the transforms of
-// the options. A list of pods or ControllerRevisions that have one of the given labels costs no more for how many others there are.
-func NewCache(indexed ...string) cache.NewCacheFunc {
+// the options. A list of pods or ControllerRevisions that have one of the labels with the given keys costs no more for how many others there are; other
+// lists by labels unpack all objects of the namespace.
+func NewCache(keys ...string) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (cache.Cache, error) {
-		packer := &packer{}
-		options.DefaultTransform = packer.pack
+		options.DefaultTransform = (&packer{keys: keys}).pack
 		packed, err := cache.New(config, options)
 		if err != nil {
 			return nil, err
 		}
-		for _, label := range indexed {
-			extract := func(object client.Object) []string {
-				if value := object.GetLabels()[label]; value != "" {
-					return []string{value}
-				}
-				return nil
-			}
-			for _, object := range []client.Object{&corev1.Pod{}, &appsv1.ControllerRevision{}} {
-				if err := packed.IndexField(context.Background(), object, labelField+label, extract); err != nil {
-					return nil, fmt.Errorf("index %T by the label %s: %w", object, label, err)
+		for i, key := range keys {
+			for _, object := range indexed() {
+				if err := packed.IndexField(context.Background(), object, labelField+key, valueOf(i)); err != nil {
+					return nil, fmt.Errorf("index %T by the label %s: %w", object, key, err)
 				}
 			}
 		}
-		return &unpackingCache{Cache: packed, packer: packer, indexed: indexed}, nil
+		return &unpackingCache{Cache: packed, keys: keys}, nil
+	}
+}
+
+// valueOf returns a function that returns the value of a packed object's label, which is the one at an index.
+func valueOf(index int) client.IndexerFunc {
+	return func(object client.Object) []string {
+		if p, ok := object.(*packed); ok && p.labels[index] != "" {
+			return []string{p.labels[index]}
+		}
+		return nil
 	}
 }
 
@@ -52,42 +54,56 @@ func NewCache(indexed ...string) cache.NewCacheFunc {
 type unpackingCache struct {
 	cache.Cache
 
-	packer  *packer
-	indexed []string // By which listed objects are indexed.
+	keys []string // Of the labels by which some kinds are indexed.
 }
+
+// copied makes the other cache copy what it hands out, which unpacks it.
+const copied = client.UnsafeDisableDeepCopyOption(false)
 
 // Get reads an object.
 func (c *unpackingCache) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-	if err := c.Cache.Get(ctx, key, object, options...); err != nil {
-		return err
+	if _, packed := object.(message); packed {
+		options = append(slices.Clone(options), copied)
 	}
-	return c.packer.unpack(object)
+	return c.Cache.Get(ctx, key, object, options...)
 }
 
-// List reads objects. Of Kubernetes' own kinds, only pods and ControllerRevisions can be selected by labels.
+// List reads objects. The selector by labels is for whole objects, because packed ones have no labels.
 func (c *unpackingCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	item := itemOf(list)
 	if item == nil {
 		return c.Cache.List(ctx, list, options...)
 	}
 	asked := (&client.ListOptions{}).ApplyOptions(options)
-	if !listed(item) && asked.LabelSelector != nil && !asked.LabelSelector.Empty() {
-		return fmt.Errorf("%T cannot be listed by labels: the cache does not hold them (add it to the function listed)", item)
+	selector := asked.LabelSelector
+	if selector == nil || selector.Empty() {
+		return c.Cache.List(ctx, list, asked, copied)
 	}
-	if err := c.Cache.List(ctx, list, append(slices.Clone(options), c.index(asked.LabelSelector)...)...); err != nil {
+	if asked.Limit > 0 {
+		return fmt.Errorf("%T cannot be listed by labels with a limit", item)
+	}
+	asked.LabelSelector = nil
+	if err := c.Cache.List(ctx, list, append(c.index(item, selector), asked, copied)...); err != nil {
 		return err
 	}
-	return meta.EachListItem(list, func(item runtime.Object) error { return c.packer.unpack(item) })
+	all, err := meta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	return meta.SetList(list, slices.DeleteFunc(all, func(object runtime.Object) bool {
+		whole, ok := object.(client.Object)
+		return !ok || !selector.Matches(labels.Set(whole.GetLabels()))
+	}))
 }
 
-// index returns the option that uses an index for a selector, none if there is none.
-func (c *unpackingCache) index(selector labels.Selector) []client.ListOption {
-	for _, label := range c.indexed {
-		if selector == nil {
-			break
-		}
-		if value, found := selector.RequiresExactMatch(label); found {
-			return []client.ListOption{client.MatchingFields{labelField + label: value}}
+// index returns the option that uses an index for a selector of objects of a kind, none if there is none.
+func (c *unpackingCache) index(kind client.Object, selector labels.Selector) []client.ListOption {
+	if !isIndexed(kind) {
+		return nil
+	}
+	for _, key := range c.keys {
+		if value, found := selector.RequiresExactMatch(key); found && value != "" {
+			return []client.ListOption{client.MatchingFields{labelField + key: value}}
 		}
 	}
 	return nil
@@ -117,7 +133,7 @@ func (c *unpackingCache) GetInformer(ctx context.Context, object client.Object, 
 	if err != nil {
 		return nil, err
 	}
-	return informer{found, c.packer}, nil
+	return informer{found}, nil
 }
 
 // GetInformerForKind returns the informer of a kind.
@@ -126,5 +142,5 @@ func (c *unpackingCache) GetInformerForKind(ctx context.Context, kind schema.Gro
 	if err != nil {
 		return nil, err
 	}
-	return informer{found, c.packer}, nil
+	return informer{found}, nil
 }

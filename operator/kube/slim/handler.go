@@ -12,46 +12,43 @@ import (
 // informer gives its handlers whole objects.
 type informer struct {
 	cache.Informer
-
-	packer *packer
 }
 
 // AddEventHandler adds a handler.
 func (i informer) AddEventHandler(to toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
-	return i.Informer.AddEventHandler(handler{to, i.packer})
+	return i.Informer.AddEventHandler(handler{to})
 }
 
 // AddEventHandlerWithResyncPeriod adds a handler.
 func (i informer) AddEventHandlerWithResyncPeriod(
 	to toolscache.ResourceEventHandler, period time.Duration,
 ) (toolscache.ResourceEventHandlerRegistration, error) {
-	return i.Informer.AddEventHandlerWithResyncPeriod(handler{to, i.packer}, period)
+	return i.Informer.AddEventHandlerWithResyncPeriod(handler{to}, period)
 }
 
 // AddEventHandlerWithOptions adds a handler.
 func (i informer) AddEventHandlerWithOptions(
 	to toolscache.ResourceEventHandler, options toolscache.HandlerOptions,
 ) (toolscache.ResourceEventHandlerRegistration, error) {
-	return i.Informer.AddEventHandlerWithOptions(handler{to, i.packer}, options)
+	return i.Informer.AddEventHandlerWithOptions(handler{to}, options)
 }
 
 // handler hands whole objects to another one.
 type handler struct {
-	to     toolscache.ResourceEventHandler
-	packer *packer
+	to toolscache.ResourceEventHandler
 }
 
 // OnAdd handles an object that is new, or new to the cache.
 func (h handler) OnAdd(object any, isInInitialList bool) {
-	if whole, err := h.packer.unpacked(object); reported(err) {
+	if whole, err := unpacked(object); reported(err) {
 		h.to.OnAdd(whole, isInInitialList)
 	}
 }
 
 // OnUpdate handles a change of an object.
 func (h handler) OnUpdate(before, now any) {
-	wholeBefore, errBefore := h.packer.unpacked(before)
-	wholeNow, errNow := h.packer.unpacked(now)
+	wholeBefore, errBefore := unpacked(before)
+	wholeNow, errNow := unpacked(now)
 	if reported(errors.Join(errBefore, errNow)) {
 		h.to.OnUpdate(wholeBefore, wholeNow)
 	}
@@ -61,10 +58,10 @@ func (h handler) OnUpdate(before, now any) {
 func (h handler) OnDelete(object any) {
 	var err error
 	if tombstone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
-		tombstone.Obj, err = h.packer.unpacked(tombstone.Obj)
+		tombstone.Obj, err = unpacked(tombstone.Obj)
 		object = tombstone
 	} else {
-		object, err = h.packer.unpacked(object)
+		object, err = unpacked(object)
 	}
 	if reported(err) {
 		h.to.OnDelete(object)

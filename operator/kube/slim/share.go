@@ -24,15 +24,6 @@ func shared(text string) string {
 	return text
 }
 
-// sharedLabels returns labels whose keys and values other objects have as well.
-func sharedLabels(labels map[string]string) map[string]string {
-	result := make(map[string]string, len(labels))
-	for key, value := range labels {
-		result[shared(key)] = shared(value)
-	}
-	return result
-}
-
 // shareTexts replaces the texts of conditions by shared ones.
 func shareTexts(conditions []metav1.Condition) {
 	for i := range conditions {
