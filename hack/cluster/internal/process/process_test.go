@@ -53,8 +53,9 @@ func TestEnsureKeepsARunningProcessAndReplacesAChangedOne(t *testing.T) {
 
 func TestEnsureKeepsARunningProcessWhoseProgramIsGone(t *testing.T) {
 	s := supervisor(t)
-	spec := Spec{Name: "removed", Path: filepath.Join(t.TempDir(), "program")}
-	if err := os.WriteFile(spec.Path, []byte("#!/bin/sh\n"+forever), 0o700); err != nil {
+	spec := shell("removed", forever)
+	spec.Path = filepath.Join(t.TempDir(), "program") // A link, because a shell opens a script only after it was started.
+	if err := os.Symlink("/bin/sh", spec.Path); err != nil {
 		t.Fatal(err)
 	}
 	first, err := s.Ensure(spec)
