@@ -17,11 +17,10 @@ import (
 func movedToOLMv1(t *testing.T) {
 	ctx := t.Context()
 	withInstaller(t)
-	w := &policyWalk{t: t, tenants: newTenants(t, "moves")}
-	w.create(semver.MustParse(suite.version))
+	ts := newTenants(t, "moves")
+	ts.create(semver.MustParse(suite.version))
 	u := newUsersOf(t, suite.version, staged) // Under OLM v1 no ClusterServiceVersion tells it.
-	w.caches = w.tenants[0].fill()
-	traffic := useCaches(t, w.caches)
+	ts.use()
 
 	must(t, withdraw(ctx))
 	handOver(ctx, t)
@@ -36,9 +35,8 @@ func movedToOLMv1(t *testing.T) {
 	u.lookedAfter(suite.version)
 	u.untouched("the move back to OLM v0")
 
-	must(t, traffic.Stop())
-	for _, cache := range w.caches {
-		cache.count(t)
+	ts.rest()
+	for _, cache := range ts.caches {
 		t.Log(cache.line(ctx, t))
 		cache.keptItems(t)
 		cache.neverFailed(t)

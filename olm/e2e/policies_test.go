@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,77 +16,10 @@ import (
 // policyLabel is the label of a namespace in which the policies apply.
 const policyLabel = "example.com/policies=apply"
 
-// admissionPolicies are policies as platform teams have them: one gives every workload a priority, the other gives every new
-// pod a variable and a toleration. Both rewrite images to a mirror, which the local cluster finds where it finds all images.
-const admissionPolicies = `
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: gold}
-value: 1000
-preemptionPolicy: Never
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicy
-metadata: {name: workloads.example.com}
-spec:
-  failurePolicy: Fail
-  reinvocationPolicy: IfNeeded
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [statefulsets, deployments]}
-  mutations:
-  - patchType: ApplyConfiguration
-    applyConfiguration:
-      expression: |-
-        Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{
-          priorityClassName: "gold",
-          containers: object.spec.template.spec.containers.map(c, Object.spec.template.spec.containers{
-            name: c.name, image: c.image.replace("docker.io/", "mirror.example.com/").replace("quay.io/", "mirror.example.com/")})}}}}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: workloads.example.com}
-spec:
-  policyName: workloads.example.com
-  matchResources: {namespaceSelector: {matchLabels: {example.com/policies: apply}}}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicy
-metadata: {name: pods.example.com}
-spec:
-  failurePolicy: Fail
-  reinvocationPolicy: IfNeeded
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  mutations:
-  - patchType: ApplyConfiguration
-    applyConfiguration:
-      expression: |-
-        Object{spec: Object.spec{containers: object.spec.containers.map(c,
-          Object.spec.containers{name: c.name,
-            image: c.image.replace("docker.io/", "mirror.example.com/").replace("quay.io/", "mirror.example.com/"),
-            env: [Object.spec.containers.env{name: "TEAM", value: "shop"}]})}}
-  - patchType: JSONPatch
-    jsonPatch:
-      expression: |-
-        has(object.spec.tolerations) ?
-          [JSONPatch{op: "add", path: "/spec/tolerations/-", value: Object.spec.tolerations{key: "gold", operator: "Exists"}}] :
-          [JSONPatch{op: "add", path: "/spec/tolerations", value: [Object.spec.tolerations{key: "gold", operator: "Exists"}]}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: pods.example.com}
-spec:
-  policyName: pods.example.com
-  matchResources: {namespaceSelector: {matchLabels: {example.com/policies: apply}}}
-`
-
 // installPolicies creates the policies, and removes them when the test ends.
 func installPolicies(t *testing.T) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "policies.yaml")
-	must(t, os.WriteFile(file, []byte(admissionPolicies), 0o600))
+	file := filepath.Join(suite.root, "olm", "e2e", "testdata", "policies.yaml")
 	kubectl(t.Context(), t, "apply", "-f", file)
 	t.Cleanup(func() { must(t, suite.cluster.Delete(context.Background(), "-f", file)) })
 }

@@ -26,15 +26,16 @@ func TestWayBackFromProductionCaches(t *testing.T) {
 	const old, newer = "0.2.0", "0.3.0"
 	onlyLocal(t)
 	path := oneByOne(t)
-	w := &policyWalk{t: t, path: path, tenants: newTenants(t, "way-back")}
+	ts := newTenants(t, "way-back")
 	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: old, Channel: path.Install, Source: path.source, Catalog: path.catalog})
-	w.create(semver.MustParse(old))
+	ts.create(semver.MustParse(old))
+	ts.waitReady()
 	approve(ctx, t, newer)
 	must(t, suite.cluster.WaitOnly(ctx, newer, 3*time.Minute))
-	w.create(semver.MustParse(newer))
+	ts.create(semver.MustParse(newer))
 	caches := map[string]*filledCache{}
-	for _, cache := range w.tenants[0].fill() {
+	for _, cache := range ts.fill() {
 		caches[cache.key.Name] = cache
 	}
 	traffic := useCaches(t, []*filledCache{caches["three"], caches["one"]})

@@ -30,7 +30,7 @@ import (
 func walkFromDeprecatedHead(t *testing.T, r upgrades.Route) []upgrades.Step {
 	const source, message = "memcached-operator-deprecated", "update to a newer release: this one was made up to be deprecated"
 	ctx, head := t.Context(), walk.CSVName(suite.version)
-	u, steps := takeRoute(t, r)
+	u, steps := takeRoute(t, r, newTenants(t)) // Tenants take this upgrade in TestUpgradesOneByOneUnderAdmissionPolicies.
 	catalog, next := publishNext(t, "deprecated", 2, upgrades.Deprecate(head, message))
 	must(t, suite.cluster.AddCatalog(ctx, source, catalog))
 	must(t, suite.cluster.SetSource(ctx, source))

@@ -183,23 +183,20 @@ func productionByOLMv1(t *testing.T) {
 		}
 	}
 	extend(t, versions[0])
-	w := &policyWalk{t: t, tenants: newTenants(t, "olm-v1")}
-	w.create(first)
+	ts := newTenants(t, "olm-v1")
+	ts.create(first)
 	u := &users{t: t, offers: staged}
 	for i, to := range versions[1:] {
-		w.caches = w.tenants[0].fill()
-		traffic := useCaches(t, w.caches)
+		ts.use()
 		kubectl(ctx, t, "wait", walk.MemcachedCRD, "--all", "-A", "--for=condition=Progressing=False", "--timeout=2m") // As the page advises.
 		must(t, u.extended(walk.Pin{Version: to}, to))
 		u.reconciled(to)
-		must(t, waitUpdated(ctx, w.caches))
-		must(t, traffic.Stop())
-		for _, cache := range w.caches {
-			cache.count(t)
+		ts.rest()
+		for _, cache := range ts.caches {
 			t.Logf("%s > %s\t%s", versions[i], to, cache.line(ctx, t))
-			if to == suite.version {
-				w.unharmed(ctx, cache)
-			}
+		}
+		if to == suite.version {
+			ts.unharmed()
 		}
 	}
 }

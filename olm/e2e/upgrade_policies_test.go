@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -23,36 +22,35 @@ const (
 	policiesAtTheLast = "policies-before-the-last-upgrade"
 )
 
-// Every cache that a release can run goes through every upgrade, in namespaces with and without admission policies. An upgrade
-// to the head loses no item, fails no request, recreates no pod and restarts nothing but agents in StatefulSets, whatever
-// policies add. What an upgrade between two older releases loses is only reported: both are released.
-//
-// The upgrade from the newest release is the last one of the path that takes each release in turn. On it, some caches have
-// pending changes before.
-func TestUpgradesUnderAdmissionPolicies(t *testing.T) {
+// Every cache that a release can run takes the path from the oldest release through all others, as clusters went that were upgraded
+// to each, in namespaces with and without admission policies. Before the last upgrade, which is the one from the newest release, some
+// caches have pending changes.
+func TestUpgradesOneByOneUnderAdmissionPolicies(t *testing.T) {
 	onlyLocal(t)
-	installPolicies(t)
-	newest, _ := upgradeToTest(t)
-	var paths []policyPath
-	for _, r := range everyRoute(t) {
-		if start := r.Start.Version.String(); start != newest && !r.Stays() && !slices.ContainsFunc(paths, func(p policyPath) bool { return slices.Equal(p.Steps, r.Steps) }) {
-			paths = append(paths, policyPath{Route: r})
-		}
-	}
-	var report strings.Builder
-	for _, path := range append(paths, oneByOne(t)) {
-		t.Run(strings.ReplaceAll(path.String(), " ", ""), func(t *testing.T) { report.WriteString(walkUnderPolicies(t, path)) })
-	}
-	saveReport(t, map[string][]byte{"upgrades-policies.txt": []byte(report.String())})
+	path := oneByOne(t)
+	ts := underPolicies(t)
+	ctx := withoutOperator(t)
+	choose(ctx, t, walk.Choice{Version: path.Start.Version.String(), Channel: path.Install, Source: path.source, Catalog: path.catalog})
+	ts.create(path.Start.Version)
+	ts.takeSteps(path.Route, func(step upgrades.Step) upgrades.Step {
+		plan, err := suite.cluster.WaitPlan(ctx, step.To, 3*time.Minute)
+		must(t, err)
+		start := time.Now()
+		must(t, suite.cluster.Approve(ctx, plan))
+		must(t, suite.cluster.WaitOnly(ctx, step.To, 5*time.Minute))
+		(&users{t: t, offers: suite.cluster.Offer}).reconciled(step.To)
+		step.Took = time.Since(start)
+		return step
+	})
 }
 
-// policyPath is a route, and the CatalogSource that offers it with its image, if it is not the one in the manifests.
+// policyPath is a route, and the CatalogSource that offers it with its image.
 type policyPath struct {
 	upgrades.Route
 	source, catalog string
 }
 
-// oneByOne is the path from the oldest release through all others, as clusters went that were upgraded to each.
+// oneByOne is the path from the oldest release through all others.
 func oneByOne(t *testing.T) policyPath {
 	t.Helper()
 	catalog, err := suite.stage.Publish(t.Context(), "stepwise", upgrades.Stepwise)
@@ -64,52 +62,76 @@ func oneByOne(t *testing.T) policyPath {
 	return policyPath{Route: routes[0], source: "memcached-operator-stepwise", catalog: catalog}
 }
 
-// policyWalk is a path under way.
-type policyWalk struct {
-	t       *testing.T
-	path    policyPath
-	tenants []*tenant
-	// caches are those of the last upgrade.
-	caches []*filledCache
+// underPolicies creates namespaces with and without admission policies. Only tests on the local cluster can use the caches in them:
+// elsewhere there are none.
+func underPolicies(t *testing.T) *tenants {
+	t.Helper()
+	if !suite.local {
+		return newTenants(t)
+	}
+	installPolicies(t)
+	ts := newTenants(t, withoutPolicies, policiesFromStart, policiesAtTheLast)
+	applyPolicies(t, policiesFromStart)
+	return ts
 }
 
-// walkUnderPolicies takes every upgrade of the path, and returns the report.
-func walkUnderPolicies(t *testing.T, path policyPath) string {
-	w := &policyWalk{t: t, path: path, tenants: newTenants(t, withoutPolicies, policiesFromStart, policiesAtTheLast)}
-	ctx := withoutOperator(t)
-	applyPolicies(t, policiesFromStart)
-	choose(ctx, t, walk.Choice{Version: path.Start.Version.String(), Channel: path.Install, Source: path.source, Catalog: path.catalog})
-	w.create(path.Start.Version)
+// takeSteps takes every upgrade of the route with a function that measures it, while tenants use the caches that each release can run.
+// The last upgrade, to the head, loses no item, fails no request, recreates no pod and restarts nothing but agents in StatefulSets,
+// whatever policies add. What an upgrade between two older releases loses is only reported: both are released.
+func (ts *tenants) takeSteps(route upgrades.Route, upgrade func(upgrades.Step) upgrades.Step) (steps []upgrades.Step) {
+	ts.t.Helper()
 	var report strings.Builder
 	lines := tabwriter.NewWriter(&report, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(lines, "upgrade\tseconds\tnamespace\tcache\titems lost\tpods recreated\trestarts\trequests failed\tpending")
-	for i, edge := range path.Steps {
-		for _, line := range w.upgrade(stepOf(edge), i == len(path.Steps)-1) {
-			fmt.Fprintln(lines, line)
+	for i, edge := range route.Steps {
+		last := i == len(route.Steps)-1
+		ts.use()
+		if last {
+			ts.applyPoliciesAtTheLast()
 		}
-		if i < len(path.Steps)-1 {
-			w.create(edge.To.Version)
+		step := upgrade(stepOf(edge))
+		steps = append(steps, step)
+		ts.rest()
+		for _, cache := range ts.caches {
+			fmt.Fprintf(lines, "%s > %s\t%.0f\t%s\n", step.From, step.To, step.Took.Seconds(), cache.line(ts.t.Context(), ts.t))
+		}
+		if last {
+			ts.unharmed()
+		} else {
+			ts.create(edge.To.Version)
 		}
 	}
-	must(t, lines.Flush())
-	t.Logf("\n%s", report.String())
-	w.updateByUsers(ctx)
-	return report.String()
+	must(ts.t, lines.Flush())
+	if len(ts.caches) > 0 {
+		ts.t.Logf("\n%s", report.String())
+		saveReport(ts.t, map[string][]byte{"upgrades-policies-" + pathName(route) + ".txt": []byte(report.String())})
+	}
+	ts.updateByUsers()
+	return steps
+}
+
+func (ts *tenants) applyPoliciesAtTheLast() {
+	for _, tenant := range ts.namespaces {
+		if tenant.namespace == policiesAtTheLast {
+			applyPolicies(ts.t, tenant.namespace)
+		}
+	}
 }
 
 // updateByUsers lets the users of caches with a warm restart update memcached, after the upgrade. The pods keep what policies gave them,
 // or never get it: they stay the same, and keep their items.
-func (w *policyWalk) updateByUsers(ctx context.Context) {
+func (ts *tenants) updateByUsers() {
+	ctx := ts.t.Context()
 	var warm []*filledCache
-	for _, cache := range w.caches {
+	for _, cache := range ts.caches {
 		if cache.key.Name == "warm" {
 			patch := fmt.Sprintf(`{"spec":{"version":%q}}`, project.DefaultOperand)
-			kubectl(ctx, w.t, "patch", "memcached", cache.key.Name, "-n", cache.key.Namespace, "--type=merge", "-p", patch)
+			kubectl(ctx, ts.t, "patch", "memcached", cache.key.Name, "-n", cache.key.Namespace, "--type=merge", "-p", patch)
 			warm = append(warm, cache)
 		}
 	}
 	for _, cache := range warm {
-		w.t.Run("its user updates "+cache.key.String(), func(t *testing.T) { updatedByUser(ctx, t, cache) })
+		ts.t.Run("its user updates "+cache.key.String(), func(t *testing.T) { updatedByUser(ctx, t, cache) })
 	}
 }
 
@@ -133,55 +155,22 @@ func updatedByUser(ctx context.Context, t *testing.T, cache *filledCache) {
 	cache.saysWarm(ctx, t)
 }
 
-// upgrade fills all caches, approves the upgrade, and returns a line of the report for each cache. The last upgrade of a path
-// leads to the head.
-func (w *policyWalk) upgrade(step upgrades.Step, last bool) []string {
-	w.t.Helper()
-	ctx := w.t.Context()
-	w.caches = nil
-	for _, tenant := range w.tenants {
-		w.caches = append(w.caches, tenant.fill()...)
-	}
-	plan, err := suite.cluster.WaitPlan(ctx, step.To, 3*time.Minute)
-	must(w.t, err)
-	traffic := useCaches(w.t, w.caches)
-	if last {
-		applyPolicies(w.t, policiesAtTheLast)
-	}
-	start := time.Now()
-	must(w.t, suite.cluster.Approve(ctx, plan))
-	must(w.t, suite.cluster.WaitOnly(ctx, step.To, 5*time.Minute))
-	(&users{t: w.t, offers: suite.cluster.Offer}).reconciled(step.To)
-	if err := waitUpdated(ctx, w.caches); err != nil {
-		w.t.Error(err) // What was lost is counted all the same.
-	}
-	took := time.Since(start)
-	must(w.t, traffic.Stop())
-	var lines []string
-	for _, cache := range w.caches {
-		cache.count(w.t)
-		lines = append(lines, fmt.Sprintf("%s > %s\t%.0f\t%s", step.From, step.To, took.Seconds(), cache.line(ctx, w.t)))
-		if last {
-			w.unharmed(ctx, cache)
-		}
-	}
-	return lines
-}
-
 // unharmed fails the test if the users of a cache have noticed the upgrade.
-func (w *policyWalk) unharmed(ctx context.Context, cache *filledCache) {
-	w.t.Run(cache.key.String(), func(t *testing.T) {
-		cache.keptItems(t)
-		cache.neverFailed(t)
-		restarts := map[string]int32{"memcached": 0}
-		if made := releasedCaches[cache.key.Name]; made.agent {
-			restarts["agent"] = 0
-			if made.stateful {
-				restarts["agent"] = 1
+func (ts *tenants) unharmed() {
+	for _, cache := range ts.caches {
+		ts.t.Run(cache.key.String(), func(t *testing.T) {
+			cache.keptItems(t)
+			cache.neverFailed(t)
+			restarts := map[string]int32{"memcached": 0}
+			if made := releasedCaches[cache.key.Name]; made.agent {
+				restarts["agent"] = 0
+				if made.stateful {
+					restarts["agent"] = 1
+				}
 			}
-		}
-		cache.keptPods(ctx, t, restarts)
-	})
+			cache.keptPods(t.Context(), t, restarts)
+		})
+	}
 }
 
 // line is the line of a cache in the report.

@@ -69,6 +69,17 @@ resources: {requests: {cpu: 10m, memory: 128Mi}, limits: {memory: 128Mi}}`},
 resources: {requests: {cpu: 10m, memory: 128Mi}, limits: {memory: 128Mi}}`},
 }
 
+// tenants have caches in namespaces, and use them while the operator is upgraded.
+type tenants struct {
+	t          *testing.T
+	namespaces []*tenant
+	// created are caches that need not be ready yet.
+	created []types.NamespacedName
+	// caches and traffic are those of the last call of use.
+	caches  []*filledCache
+	traffic *clients.Load
+}
+
 // tenant has caches in a namespace.
 type tenant struct {
 	t         *testing.T
@@ -78,33 +89,69 @@ type tenant struct {
 	clients map[string]clientsOf
 }
 
-// newTenants creates namespaces, and deletes them when the test ends.
-func newTenants(t *testing.T, names ...string) (tenants []*tenant) {
-	t.Helper()
-	namespaces(t, names...)
-	for _, name := range names {
-		tenants = append(tenants, &tenant{t: t, namespace: name, clients: map[string]clientsOf{}})
-	}
-	return tenants
-}
-
 // clientsOf returns a client of the memcached in a pod of a cache.
 type clientsOf func(*corev1.Pod) *clients.Memcached
 
-// create creates the caches that the version can run and the namespaces do not have yet, and waits until they are ready.
-func (w *policyWalk) create(version semver.Version) {
-	w.t.Helper()
-	var created []types.NamespacedName
-	for _, tenant := range w.tenants {
+// newTenants creates namespaces, and deletes them when the test ends.
+func newTenants(t *testing.T, names ...string) *tenants {
+	t.Helper()
+	namespaces(t, names...)
+	ts := &tenants{t: t}
+	for _, name := range names {
+		ts.namespaces = append(ts.namespaces, &tenant{t: t, namespace: name, clients: map[string]clientsOf{}})
+	}
+	return ts
+}
+
+// create creates the caches that the version can run and the namespaces do not have yet.
+func (ts *tenants) create(version semver.Version) {
+	ts.t.Helper()
+	for _, tenant := range ts.namespaces {
 		for _, name := range slices.Sorted(maps.Keys(releasedCaches)) {
 			if tenant.clients[name] == nil && semver.MustParse(releasedCaches[name].since).LE(version) {
-				created = append(created, tenant.create(name))
+				ts.created = append(ts.created, tenant.create(name))
 			}
 		}
 	}
-	for _, key := range created {
-		_, err := suite.cluster.WaitReady(w.t.Context(), key, releasedCaches[key.Name].size, 3*time.Minute)
-		must(w.t, err)
+}
+
+// waitReady waits until all created caches are ready.
+func (ts *tenants) waitReady() {
+	ts.t.Helper()
+	for _, key := range ts.created {
+		_, err := suite.cluster.WaitReady(ts.t.Context(), key, releasedCaches[key.Name].size, 3*time.Minute)
+		must(ts.t, err)
+	}
+	ts.created = nil
+}
+
+// fill stores items in all caches, as soon as they are ready.
+func (ts *tenants) fill() []*filledCache {
+	ts.t.Helper()
+	ts.waitReady()
+	var caches []*filledCache
+	for _, tenant := range ts.namespaces {
+		caches = append(caches, tenant.fill()...)
+	}
+	return caches
+}
+
+// use fills all caches, and starts a load on every pod.
+func (ts *tenants) use() {
+	ts.t.Helper()
+	ts.caches = ts.fill()
+	ts.traffic = useCaches(ts.t, ts.caches)
+}
+
+// rest waits until all caches are updated, ends the load, and counts the items. What is lost is counted also if the wait fails.
+func (ts *tenants) rest() {
+	ts.t.Helper()
+	if err := waitUpdated(ts.t.Context(), ts.caches); err != nil {
+		ts.t.Error(err)
+	}
+	must(ts.t, ts.traffic.Stop())
+	for _, cache := range ts.caches {
+		cache.count(ts.t)
 	}
 }
 

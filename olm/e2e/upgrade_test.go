@@ -24,7 +24,8 @@ const (
 
 // Every upgrade that the catalog offers, from every release to the head of every channel, goes unnoticed by those who use
 // caches and applications: no request fails, no item is lost, no pod is recreated. So does the upgrade from the head to a
-// made-up next release: what was upgraded can be upgraded again. Some routes test more on their way.
+// made-up next release: what was upgraded can be upgraded again. Some routes test more on their way. Every cache that a release can run
+// goes along, in namespaces with and without admission policies.
 func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
 	routes := everyRoute(t)
 	newest, _ := upgradeToTest(t)
@@ -33,7 +34,7 @@ func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
 		if r.Stays() && len(routes) > 1 {
 			continue // Its only step is the last of another route.
 		}
-		t.Run(strings.ReplaceAll(r.String(), " ", ""), func(t *testing.T) {
+		t.Run(pathName(r), func(t *testing.T) {
 			walkRoute := walkToNext
 			switch r.Start.Version.String() {
 			case lastWithFirstMemcached:
@@ -46,6 +47,9 @@ func TestEveryUpgradeGoesUnnoticed(t *testing.T) {
 	}
 	writeReport(t, "upgrades", matrix)
 }
+
+// pathName is the name of a route in tests and files.
+func pathName(r upgrades.Route) string { return strings.ReplaceAll(r.String(), " ", "") }
 
 // everyRoute returns the routes from every release to the head of every channel.
 func everyRoute(t *testing.T) []upgrades.Route {
@@ -89,20 +93,17 @@ func publishNext(t *testing.T, name string, releases uint64, changes ...upgrades
 	return catalog, steps
 }
 
-// takeRoute installs the first release of the route, lets people use it, and takes every step.
-func takeRoute(t *testing.T, r upgrades.Route) (*users, []upgrades.Step) {
+// takeRoute installs the first release of the route, lets users and tenants use what it offers, and takes every step.
+func takeRoute(t *testing.T, r upgrades.Route, ts *tenants) (*users, []upgrades.Step) {
 	t.Helper()
 	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: r.Start.Version.String(), Channel: r.Install})
+	ts.create(r.Start.Version)
 	u := newUsers(t, r.Start.Version.String())
 	if r.Install != r.Channels[0] {
 		must(t, suite.cluster.SetChannel(ctx, r.Channels[0]))
 	}
-	var steps []upgrades.Step
-	for _, edge := range r.Steps {
-		steps = append(steps, u.upgrade(stepOf(edge)))
-	}
-	return u, steps
+	return u, ts.takeSteps(r, u.upgrade)
 }
 
 // stepOf is the upgrade along an edge, to be measured.
@@ -113,7 +114,7 @@ func stepOf(edge upgrades.Edge) upgrades.Step {
 
 // walkToNext takes the route, and then the upgrade to the made-up next release.
 func walkToNext(t *testing.T, r upgrades.Route) []upgrades.Step {
-	u, steps := takeRoute(t, r)
+	u, steps := takeRoute(t, r, underPolicies(t))
 	return append(steps, u.upgradeToNext())
 }
 

@@ -152,7 +152,7 @@ func (u *users) services() []clients.Server {
 func (u *users) remember() {
 	u.t.Helper()
 	var err error
-	u.before, err = observe.Take(u.t.Context(), suite.cluster.Client, u.kinds)
+	u.before, err = observe.Take(u.t.Context(), suite.cluster.Client, "default", u.kinds)
 	must(u.t, err)
 	u.load.Counts()
 }
@@ -169,7 +169,7 @@ func (u *users) notice() upgrades.Step {
 		}
 		step.Lost += missing
 	}
-	after, err := observe.Take(ctx, suite.cluster.Client, u.kinds)
+	after, err := observe.Take(ctx, suite.cluster.Client, "default", u.kinds)
 	must(u.t, err)
 	changes := u.before.Compare(after)
 	step.Recreated, step.Restarted, step.Changed, step.Templates = changes.Recreated(), changes.Restarts, len(changes.Resources), len(changes.Templates)

@@ -35,11 +35,11 @@ type State struct {
 	Templates map[string]corev1.PodTemplateSpec
 }
 
-// Take reads the state of everything that the operator manages. The kinds are the kinds of the users' resources.
-func Take(ctx context.Context, c client.Client, kinds []schema.GroupVersionKind) (*State, error) {
+// Take reads the state of everything that the operator manages in a namespace. The kinds are the kinds of the users' resources.
+func Take(ctx context.Context, c client.Client, namespace string, kinds []schema.GroupVersionKind) (*State, error) {
 	s := &State{Pods: map[types.UID]Pod{}, Resources: map[string]map[string]any{}, Templates: map[string]corev1.PodTemplateSpec{}}
 	var pods corev1.PodList
-	if err := c.List(ctx, &pods, managed); err != nil {
+	if err := c.List(ctx, &pods, managed, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("list the pods: %w", err)
 	}
 	for _, pod := range pods.Items {
@@ -48,7 +48,7 @@ func Take(ctx context.Context, c client.Client, kinds []schema.GroupVersionKind)
 		}
 	}
 	var deployments appsv1.DeploymentList
-	if err := c.List(ctx, &deployments, managed); err != nil {
+	if err := c.List(ctx, &deployments, managed, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("list the Deployments: %w", err)
 	}
 	for _, deployment := range deployments.Items {
@@ -57,7 +57,7 @@ func Take(ctx context.Context, c client.Client, kinds []schema.GroupVersionKind)
 	for _, kind := range kinds {
 		var resources unstructured.UnstructuredList
 		resources.SetGroupVersionKind(kind)
-		if err := c.List(ctx, &resources); err != nil {
+		if err := c.List(ctx, &resources, client.InNamespace(namespace)); err != nil {
 			return nil, fmt.Errorf("list the resources of kind %s: %w", kind.Kind, err)
 		}
 		for _, resource := range resources.Items {

@@ -52,7 +52,7 @@ func take(t *testing.T, objects ...client.Object) *observe.State {
 	}
 	scheme.AddKnownTypeWithName(kind, &unstructured.Unstructured{})
 	scheme.AddKnownTypeWithName(kind.GroupVersion().WithKind("MemcachedList"), &unstructured.UnstructuredList{})
-	s, err := observe.Take(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), []schema.GroupVersionKind{kind})
+	s, err := observe.Take(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), "ns", []schema.GroupVersionKind{kind})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,12 +62,14 @@ func take(t *testing.T, objects ...client.Object) *observe.State {
 func TestWhatDiffersIsNamed(t *testing.T) {
 	foreign := podWith("foreign", 0)
 	foreign.Labels = nil
+	elsewhere := podWith("elsewhere", 0)
+	elsewhere.Namespace = "other"
 	for name, test := range map[string]struct {
 		after     []client.Object
 		want      observe.Changes
 		recreated int
 	}{
-		"nothing but the status": {after: []client.Object{podWith("a", 1), podWith("b", 0), deployment("x"), cache(2, "new"), foreign}},
+		"nothing but the status": {after: []client.Object{podWith("a", 1), podWith("b", 0), deployment("x"), cache(2, "new"), foreign, elsewhere}},
 		"a pod was recreated": {
 			after: []client.Object{podWith("a", 1), podWith("c", 0), deployment("x"), cache(2, "old")},
 			want:  observe.Changes{Gone: []string{"ns/b"}, New: []string{"ns/c"}}, recreated: 1,
