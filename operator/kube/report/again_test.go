@@ -46,8 +46,8 @@ func TestOneMoreReconcileFollowsAStatusThatMayChangeUnwatched(t *testing.T) {
 	}
 }
 
-// The queue has one entry for each object: what is reconciled earlier takes the place of what was to come.
-// The event of an owned object that the operator wrote just before its status is put off for as long as the reconcile that follows the status.
+// The event of an owned object that the operator wrote just before its status is put off for as long as the reconcile that
+// follows the status.
 func TestAReconcileJustBeforeTheOneThatFollowsServesBoth(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(testkit.Now.Time)
 	reporter, unchanged := &Reporter{Clock: clock}, outcome(1, of(1), of(1))
@@ -58,6 +58,7 @@ func TestAReconcileJustBeforeTheOneThatFollowsServesBoth(t *testing.T) {
 	}
 }
 
+// The queue has one entry for each object: what is reconciled earlier takes the place of what was to come.
 func TestAReconcileInBetweenDoesNotReplaceTheOneThatFollows(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(testkit.Now.Time)
 	reporter, unchanged := &Reporter{Clock: clock}, outcome(1, of(1), of(1))
