@@ -120,9 +120,6 @@ func TestTheCacheSaysWhatItCannotDo(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "*v1.Pod cannot be indexed by spec.nodeName") {
 		t.Errorf("pods by a field: %v", err)
 	}
-	if err := reader.List(t.Context(), &appsv1.DeploymentList{}, managed); err != nil {
-		t.Errorf("Deployments by labels: %v", err)
-	}
 }
 
 // Handlers of events get whole objects, however they are added.
