@@ -12,7 +12,7 @@ import (
 
 // toolPaths are the programs that the Makefile provides.
 type toolPaths struct {
-	golangciLint, govulncheck, operatorSDK string
+	golangciLint, govulncheck, operatorSDK, olmv1Resolver string
 }
 
 // vulnerabilityDatabase is the default database of govulncheck.
@@ -33,6 +33,7 @@ func checks(tools toolPaths) []check {
 		{"bundle is valid for operator-sdk", "see the findings above", sdkValidates(tools.operatorSDK)},
 		{"CRDs are compatible", "see the findings above; a CRD may only grow", program(".", "go", "run", "./hack/bundle", "compat")},
 		{"catalog is current and valid", "run `make catalog` and commit", program(".", "go", "run", "./hack/catalog", "--check")},
+		{"graph is as OLM v1 resolves it", "correct hack/graph", resolves(tools.olmv1Resolver)},
 		{"image builds are reproducible", "see the differing digests above", program(".", "go", "run", "./hack/image", "repro")},
 		{"links in pages lead somewhere", "correct the links", linksLead},
 		{"go.mod is tidy", "run `go mod tidy`", program(".", "go", "mod", "tidy", "-diff")},
@@ -102,6 +103,11 @@ func sdkValidates(operatorSDK string) func(context.Context) error {
 		}
 		return nil
 	}
+}
+
+// resolves compares hack/graph with the resolver of OLM v1, on random catalogs and on the served one.
+func resolves(resolver string) func(context.Context) error {
+	return program(".", "env", "OLMV1_RESOLVER="+resolver, "go", "test", "-trimpath", "-count=1", "-tags=olmv1", "-run=OfTheResolverOfOLMv1$", "./hack/graph")
 }
 
 // vulnerabilities runs govulncheck if its database is reachable.

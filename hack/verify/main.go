@@ -39,6 +39,7 @@ func command() *cobra.Command {
 	flags.StringVar(&tools.golangciLint, "golangci-lint", "golangci-lint", "golangci-lint to use")
 	flags.StringVar(&tools.govulncheck, "govulncheck", "govulncheck", "govulncheck to use")
 	flags.StringVar(&tools.operatorSDK, "operator-sdk", "operator-sdk", "operator-sdk to use")
+	flags.StringVar(&tools.olmv1Resolver, "olmv1-resolver", "olmv1-resolver", "program with the resolver of OLM v1 to compare with")
 	cmd.SetErrPrefix("verify:")
 	return cmd
 }
