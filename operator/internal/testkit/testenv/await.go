@@ -122,19 +122,19 @@ func (e *Env) AwaitEvent(reason string, mentions ...string) {
 	})
 }
 
-// Pods returns the UIDs of the pods that have the given labels, by name, without those that only pull images.
+// Pods returns the UIDs of the pods that have the given labels, by name, without those that only pull images or are being deleted.
 func (e *Env) Pods(ctx context.Context, labels map[string]string) (map[string]types.UID, error) {
 	pods, uids := &corev1.PodList{}, map[string]types.UID{}
 	err := cluster.Client.List(ctx, pods, client.InNamespace(e.Namespace), client.MatchingLabels(labels))
 	for i := range pods.Items {
-		if pods.Items[i].Labels[owned.LabelComponent] != "pull" {
-			uids[pods.Items[i].Name] = pods.Items[i].UID
+		if pod := &pods.Items[i]; pod.DeletionTimestamp == nil && pod.Labels[owned.LabelComponent] != "pull" {
+			uids[pod.Name] = pod.UID
 		}
 	}
 	return uids, err
 }
 
-// MustPods returns the UIDs of all pods, by name.
+// MustPods returns the UIDs of the same pods without a condition on labels.
 func (e *Env) MustPods() map[string]types.UID {
 	e.Helper()
 	uids, err := e.Pods(e.Context(), nil)
