@@ -21,6 +21,7 @@ func movedToOLMv1(t *testing.T) {
 	ts.create(semver.MustParse(suite.version))
 	u := newUsersOf(t, suite.version, staged) // Under OLM v1 no ClusterServiceVersion tells it.
 	ts.use()
+	u.remember() // The tenants, too.
 
 	must(t, withdraw(ctx))
 	handOver(ctx, t)
@@ -35,7 +36,7 @@ func movedToOLMv1(t *testing.T) {
 	u.lookedAfter(suite.version)
 	u.untouched("the move back to OLM v0")
 
-	ts.rest()
+	ts.settle()
 	for _, cache := range ts.caches {
 		t.Log(cache.line(ctx, t))
 		cache.keptItems(t)

@@ -191,7 +191,7 @@ func productionByOLMv1(t *testing.T) {
 		kubectl(ctx, t, "wait", walk.MemcachedCRD, "--all", "-A", "--for=condition=Progressing=False", "--timeout=2m") // As the page advises.
 		must(t, u.extended(walk.Pin{Version: to}, to))
 		u.reconciled(to)
-		ts.rest()
+		ts.settle()
 		for _, cache := range ts.caches {
 			t.Logf("%s > %s\t%s", versions[i], to, cache.line(ctx, t))
 		}

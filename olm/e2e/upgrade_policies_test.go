@@ -91,7 +91,7 @@ func (ts *tenants) takeSteps(route upgrades.Route, upgrade func(upgrades.Step) u
 		}
 		step := upgrade(stepOf(edge))
 		steps = append(steps, step)
-		ts.rest()
+		ts.settle()
 		for _, cache := range ts.caches {
 			fmt.Fprintf(lines, "%s > %s\t%.0f\t%s\n", step.From, step.To, step.Took.Seconds(), cache.line(ts.t.Context(), ts.t))
 		}
@@ -104,7 +104,7 @@ func (ts *tenants) takeSteps(route upgrades.Route, upgrade func(upgrades.Step) u
 	must(ts.t, lines.Flush())
 	if len(ts.caches) > 0 {
 		ts.t.Logf("\n%s", report.String())
-		saveReport(ts.t, map[string][]byte{"upgrades-policies-" + pathName(route) + ".txt": []byte(report.String())})
+		saveReport(ts.t, map[string][]byte{"upgrades-policies-" + strings.Join(route.Versions(), "-") + ".txt": []byte(report.String())})
 	}
 	ts.updateByUsers()
 	return steps

@@ -143,8 +143,8 @@ func (ts *tenants) use() {
 	ts.traffic = useCaches(ts.t, ts.caches)
 }
 
-// rest waits until all caches are updated, ends the load, and counts the items. What is lost is counted also if the wait fails.
-func (ts *tenants) rest() {
+// settle waits until all caches are updated, ends the load, and counts the items. What is lost is counted also if the wait fails.
+func (ts *tenants) settle() {
 	ts.t.Helper()
 	if err := waitUpdated(ts.t.Context(), ts.caches); err != nil {
 		ts.t.Error(err)

@@ -38,7 +38,9 @@ type users struct {
 	kinds  []schema.GroupVersionKind // of all their resources
 	caches map[types.UID]*clients.Memcached
 	load   *clients.Load
-	before *observe.State
+	// observed is the only namespace that may not change, all if it is empty.
+	observed string
+	before   *observe.State
 }
 
 // newUsers creates the examples of the installed version, and the tutorials' cache of three pods, which works with every
@@ -152,7 +154,7 @@ func (u *users) services() []clients.Server {
 func (u *users) remember() {
 	u.t.Helper()
 	var err error
-	u.before, err = observe.Take(u.t.Context(), suite.cluster.Client, "default", u.kinds)
+	u.before, err = observe.Take(u.t.Context(), suite.cluster.Client, u.observed, u.kinds)
 	must(u.t, err)
 	u.load.Counts()
 }
@@ -169,7 +171,7 @@ func (u *users) notice() upgrades.Step {
 		}
 		step.Lost += missing
 	}
-	after, err := observe.Take(ctx, suite.cluster.Client, "default", u.kinds)
+	after, err := observe.Take(ctx, suite.cluster.Client, u.observed, u.kinds)
 	must(u.t, err)
 	changes := u.before.Compare(after)
 	step.Recreated, step.Restarted, step.Changed, step.Templates = changes.Recreated(), changes.Restarts, len(changes.Resources), len(changes.Templates)

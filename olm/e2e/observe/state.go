@@ -35,7 +35,8 @@ type State struct {
 	Templates map[string]corev1.PodTemplateSpec
 }
 
-// Take reads the state of everything that the operator manages in a namespace. The kinds are the kinds of the users' resources.
+// Take reads the state of everything that the operator manages in a namespace, in all of them if it is empty. The kinds are those of the
+// users' resources.
 func Take(ctx context.Context, c client.Client, namespace string, kinds []schema.GroupVersionKind) (*State, error) {
 	s := &State{Pods: map[types.UID]Pod{}, Resources: map[string]map[string]any{}, Templates: map[string]corev1.PodTemplateSpec{}}
 	var pods corev1.PodList

@@ -29,13 +29,18 @@ type Route struct {
 // Stays tells whether the route has no upgrade.
 func (r Route) Stays() bool { return len(r.Steps) == 0 }
 
+// Versions returns the versions on the way, the start first.
+func (r Route) Versions() []string {
+	versions := []string{r.Start.Version.String()}
+	for _, step := range r.Steps {
+		versions = append(versions, step.To.Version.String())
+	}
+	return versions
+}
+
 // String returns for example "0.1.0 > 0.2.0 (candidate, fast)".
 func (r Route) String() string {
-	words := []string{r.Start.Version.String()}
-	for _, step := range r.Steps {
-		words = append(words, step.To.Version.String())
-	}
-	return strings.Join(words, " > ") + " (" + strings.Join(r.Channels, ", ") + ")"
+	return strings.Join(r.Versions(), " > ") + " (" + strings.Join(r.Channels, ", ") + ")"
 }
 
 // Routes returns the routes from each of the releases, in the order of the graph. A release that is not in the graph is an
