@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -51,7 +52,15 @@ func (r Report) workloads() []string {
 	return all
 }
 
+// writeTable writes the table of a workload: its kinds as they were measured first, and the sizes of each in order.
 func writeTable(text *strings.Builder, workload string, results []Result, withCommits bool) {
+	var kinds []string
+	for _, result := range results {
+		kinds = append(kinds, result.Kind)
+	}
+	slices.SortStableFunc(results, func(a, b Result) int {
+		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(a.Size, b.Size))
+	})
 	fmt.Fprintf(text, "\n## %s\n\n| figure |", workload)
 	for _, result := range results {
 		fmt.Fprintf(text, " %s, %d |", result.Kind, result.Size)

@@ -26,6 +26,7 @@ func TestMarkdownHasAColumnForEachKindAndSize(t *testing.T) {
 		}},
 		{Workload: "memory", Kind: "deployment", Size: 0, Origin: first, Figures: []figures.Figure{{Name: "heap", Unit: "MiB", Rounds: []float64{4}}}},
 		{Workload: "burst", Kind: "application", Size: 100, Origin: first, Figures: []figures.Figure{{Name: "calls", Rounds: []float64{4}}}},
+		{Workload: "burst", Kind: "deployment", Size: 20, Origin: first, Figures: []figures.Figure{{Name: "cost", Unit: "ms", Rounds: []float64{6}}}},
 	}
 	want := `Measured at commit abc on 2026-05-04: 2 CPUs, go1, Kubernetes v1.
 Median of all rounds (lowest to highest).
@@ -38,10 +39,10 @@ Median of all rounds (lowest to highest).
 
 ## burst
 
-| figure | deployment, 100 | application, 100 |
-| --- | --- | --- |
-| cost | 2 ms (1 to 3) | - |
-| calls | 5 | 4 |
+| figure | deployment, 20 | deployment, 100 | application, 100 |
+| --- | --- | --- | --- |
+| cost | 6 ms | 2 ms (1 to 3) | - |
+| calls | - | 5 | 4 |
 
 ## memory
 
