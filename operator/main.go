@@ -78,7 +78,7 @@ func run(ctx context.Context, arguments, environ []string, stdout, stderr io.Wri
 	useLogger(options.Logger)
 	options.Logger.Info("Starting", "version", version, "memcachedImages", options.Images.Memcached,
 		"memcachedVersion", options.Images.Default, "agentImage", options.Images.Agent)
-	if err := mgr.Start(ctx); err != nil {
+	if err := manager.Run(ctx, mgr); err != nil {
 		return fmt.Errorf("run the manager: %w", err)
 	}
 	return nil

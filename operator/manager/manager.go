@@ -258,3 +258,21 @@ func metricsServer(address string) server.Options {
 		TLSOpts: []func(*tls.Config){func(config *tls.Config) { config.NextProtos = []string{"http/1.1"} }},
 	}
 }
+
+// Run runs a manager until ctx ends and everything has ended that it runs, but not longer than that may take: controller-runtime never ends a
+// manager whose caches could not be read (https://github.com/kubernetes-sigs/controller-runtime/pull/3440).
+func Run(ctx context.Context, mgr manager.Manager) error {
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(shutdownTimeout + time.Second):
+		return nil
+	}
+}
