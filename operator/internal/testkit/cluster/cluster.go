@@ -55,11 +55,16 @@ func Main(m *testing.M) int {
 }
 
 // MainWithControllers does what Main does, and lets Kubernetes' controllers and a kubelet run beside the tests. More of these run at a
-// time than there are processors: most of their time is waiting for what the operator does after some seconds.
+// time than there are processors, unless -parallel says otherwise: most of their time is waiting for what the operator does after some
+// seconds.
 func MainWithControllers(m *testing.M) int {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		return exitCode(0, err)
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			return exitCode(0, err)
+		}
 	}
 	return exitCode(withAPIServer(func() (int, error) { return withControllers(m.Run) }))
 }
@@ -88,6 +93,8 @@ func withAPIServer(run func() (int, error)) (code int, err error) {
 	if err := logRequests(); err != nil {
 		return 1, err
 	}
+	// The default has 254 addresses, fewer than tests have Services.
+	environment.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/16")
 	if Config, err = environment.Start(); err != nil {
 		return 1, errors.Join(fmt.Errorf("start the API server: %w", err), environment.Stop())
 	}

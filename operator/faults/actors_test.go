@@ -1,0 +1,180 @@
+//go:build faults
+
+package faults_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/faults/inject"
+	"github.com/example/memcached-operator/operator/faults/oracle"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+)
+
+// actors are the faults in which somebody else writes at the same time: F8 and F9.
+func actors() []fault {
+	return []fault{
+		{class: "F8", name: "deleted", applies: appliesChild, arm: afterWrite(deleteObject), mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
+		{class: "F8", name: "orphaned", applies: appliesChild, not: removes, arm: afterWrite(orphan), mayDiffer: generations},
+		{class: "F8", name: "edited", applies: appliesChild, arm: afterWrite(edit), mayDiffer: generations},
+		{class: "F8", name: "foreign", applies: firstApply, arm: createForeign, mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
+		{class: "F9", name: "pods", applies: writes, arm: on(func(s *scene) inject.Action { return inject.After(s.killPods) }), mayRecreate: pods, mayDiffer: ofOtherPods},
+	}
+}
+
+// removes matches workloads in which users delete what they have: what was orphaned right before, stays.
+func removes(w *workload) bool { return w.removes }
+
+// appliesChild matches writes of objects that the operator owns. Records are not among them: they never change.
+func appliesChild(c inject.Call) bool {
+	return c.Verb == "patch" && strings.Count(c.Object, "/") == 1 && c.Resource() != "pods" && c.Resource() != "controllerrevisions"
+}
+
+func firstApply(c inject.Call) bool { return appliesChild(c) && c.Number == 1 }
+
+// lateObjects matches objects that a process may create for an outdated spec although it does not lead any more. The one that leads deletes
+// them, or Kubernetes if the owner is gone. No pods may be among them unless the owner is gone: they would be unused.
+func lateObjects(w *workload, _ inject.Call) func(string) bool {
+	return func(key string) bool {
+		resource, _, _ := strings.Cut(key, "/")
+		return w.removes || !slices.Contains([]string{"deployments", "statefulsets", "replicasets", "pods"}, resource)
+	}
+}
+
+func isWorkload(c inject.Call) bool {
+	return c.Resource() == "deployments" || c.Resource() == "statefulsets"
+}
+
+// objectAndPods matches the object of a call and, for a workload, what belongs to it.
+func objectAndPods(_ *workload, c inject.Call) func(string) bool {
+	return func(key string) bool {
+		return key == c.Object || isWorkload(c) && (strings.HasPrefix(key, "pods/") || strings.HasPrefix(key, "replicasets/") || strings.HasPrefix(key, "controllerrevisions/"))
+	}
+}
+
+func pods(*workload, inject.Call) func(string) bool {
+	return func(key string) bool { return strings.HasPrefix(key, "pods/") }
+}
+
+// generations matches fields that count changes.
+func generations(inject.Call) func(string) bool {
+	return func(field string) bool {
+		return strings.HasSuffix(field, "generation") || strings.HasSuffix(field, "observedGeneration")
+	}
+}
+
+// ofAnotherWorkload matches fields that a workload does not have, or has otherwise, after it was created anew: its generations, and those of
+// earlier templates.
+func ofAnotherWorkload(c inject.Call) func(string) bool {
+	return func(field string) bool {
+		return generations(c)(field) || isWorkload(c) && (strings.HasPrefix(field, "replicasets/") || strings.HasPrefix(field, "controllerrevisions/") ||
+			strings.Contains(field, "evision") || strings.Contains(field, "collisionCount") || otherPods(field)) ||
+			// Its templates are counted anew, and pods are named after them.
+			c.Resource() == "deployments" && (strings.HasPrefix(field, "pods/") || strings.Contains(field, ": status.endpoints[") || strings.Contains(field, ": status.nodes["))
+	}
+}
+
+// ofOtherPods matches fields that depend on how pods became what they are.
+func ofOtherPods(inject.Call) func(string) bool { return otherPods }
+
+func otherPods(field string) bool {
+	return strings.HasPrefix(field, "pods/") && strings.HasSuffix(field, ": managers") || strings.HasPrefix(field, "deployments/") && strings.Contains(field, ": status.conditions")
+}
+
+// objectOf returns an empty object of the kind and name that a call writes.
+func (s *scene) objectOf(call inject.Call) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	resource, name, _ := strings.Cut(call.Object, "/")
+	for _, each := range observed {
+		if each.Resource == resource {
+			kind, err := cluster.Client.RESTMapper().KindFor(each)
+			if err != nil {
+				s.Error(err)
+			}
+			object.SetGroupVersionKind(kind)
+		}
+	}
+	object.SetNamespace(s.namespace)
+	object.SetName(name)
+	return object
+}
+
+// afterWrite lets somebody else do something with an object as soon as the operator has written it.
+func afterWrite(do func(*scene, *unstructured.Unstructured) error) func(*scene, inject.Call) func() int {
+	return func(s *scene, call inject.Call) func() int {
+		return s.injector.On(inject.Is(call), inject.After(func() {
+			if err := do(s, s.objectOf(call)); client.IgnoreNotFound(err) != nil {
+				s.Errorf("another client: %v", err)
+			}
+		}))
+	}
+}
+
+func deleteObject(s *scene, object *unstructured.Unstructured) error {
+	return cluster.Client.Delete(s.Context(), object)
+}
+
+func orphan(s *scene, object *unstructured.Unstructured) error {
+	return cluster.Client.Patch(s.Context(), object, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"ownerReferences":null}}`)))
+}
+
+func edit(s *scene, object *unstructured.Unstructured) error {
+	patch := `{"metadata":{"labels":{"app.kubernetes.io/part-of":"another"}}}`
+	return cluster.Client.Patch(s.Context(), object, client.RawPatch("application/merge-patch+json", []byte(patch)))
+}
+
+// foreignTime is how long an object of somebody else has the name of one of ours.
+const foreignTime = 2 * time.Second
+
+// createForeign creates an object of the name that the operator is about to use, and deletes it after some time.
+func createForeign(s *scene, call inject.Call) func() int {
+	return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			return nil, err
+		}
+		request.Body = io.NopCloser(bytes.NewReader(body))
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(body); err != nil {
+			return nil, fmt.Errorf("the body of %s: %w", call, err)
+		}
+		object.SetNamespace(s.namespace)
+		object.SetResourceVersion("")
+		object.SetUID("")
+		object.SetOwnerReferences(nil)
+		object.SetAnnotations(nil)
+		object.SetLabels(map[string]string{oracle.ForeignLabel: "yes"})
+		if object.GetKind() == "Deployment" || object.GetKind() == "StatefulSet" {
+			_ = unstructured.SetNestedField(object.Object, int64(0), "spec", "replicas") // Nobody needs its pods.
+		}
+		if err := cluster.Client.Create(s.Context(), object); apierrors.IsAlreadyExists(err) {
+			return send.RoundTrip(request) // The operator has changed what it had made.
+		} else if err != nil {
+			s.Errorf("another client: %v", err)
+		}
+		s.later(foreignTime, func() {
+			if err := client.IgnoreNotFound(cluster.Client.Delete(s.Context(), object)); err != nil && s.Context().Err() == nil {
+				s.Errorf("another client: %v", err)
+			}
+		})
+		return send.RoundTrip(request)
+	})
+}
+
+// killPods deletes all pods at once.
+func (s *scene) killPods() {
+	err := cluster.Client.DeleteAllOf(s.Context(), &corev1.Pod{}, client.InNamespace(s.namespace), client.GracePeriodSeconds(0))
+	if err != nil {
+		s.Errorf("another client: %v", err)
+	}
+}

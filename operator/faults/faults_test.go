@@ -1,0 +1,168 @@
+//go:build faults
+
+package faults_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(cluster.MainWithControllers(m))
+}
+
+// late is how long a plan waits for its fault after users have all that they want.
+const late = 3 * time.Second
+
+// window is how long nothing may be written after everything is as it should be.
+const window = time.Second
+
+func TestPlans(t *testing.T) {
+	f, err := startFeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed, to, err := resume()
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := &outcomes{byFault: map[string]*outcome{}, passed: to}
+	var baselines map[string]*baseline
+	if *recorded != "" {
+		if baselines, err = readBaselines(*recorded); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		baselines = recordBaselines(t, f)
+	}
+	var plans []*plan
+	for _, w := range needed() {
+		plans = append(plans, plansOf(w, baselines[w.name])...)
+	}
+	plans = selected(plans)
+	all := len(plans)
+	plans = slices.DeleteFunc(plans, func(p *plan) bool { return passed[p.id()] })
+	stop := progress(results, len(plans), all-len(plans))
+	t.Cleanup(func() {
+		stop()
+		_, _ = fmt.Fprint(os.Stderr, results)
+		if err := to.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, p := range plans {
+		t.Run(p.id(), func(t *testing.T) {
+			t.Parallel()
+			p.run(t, f, baselines[p.workload.name], results)
+		})
+	}
+}
+
+// progress says from time to time how many plans were run.
+func progress(results *outcomes, all, earlier int) (stop func()) {
+	_, _ = fmt.Fprintf(os.Stderr, "%d plans to run, %d have passed earlier\n", all, earlier)
+	ticker, start, done := time.NewTicker(15*time.Second), time.Now(), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				now := results.total()
+				left := time.Duration(float64(time.Since(start)) / float64(max(1, now.plans)) * float64(all-now.plans))
+				_, _ = fmt.Fprintf(os.Stderr, "%d of %d plans, %d failed, %s left\n", now.plans, all, now.failed, left.Round(time.Second))
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+	}
+}
+
+// run lets users do everything while the fault happens, and fails the test if anything is not as without it.
+func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
+	start := time.Now()
+	panics := panicked(t)
+	s := newScene(t, f, p.workload)
+	reached := p.arm(s, p.call)
+	var found []string
+	if err := s.play(p.workload); err != nil {
+		found = append(found, "O1: "+err.Error())
+	}
+	for end := time.Now().Add(late); reached() == 0 && time.Now().Before(end); { // Some requests come only after everything is done.
+		<-time.After(window / 10)
+	}
+	if len(found) == 0 {
+		quiet := s.quiet(window / 2)
+		if err := s.await(func(s *scene) error {
+			if err := quiet(s); err != nil {
+				return err
+			}
+			if !s.isOver() {
+				return errors.New("the fault is under way")
+			}
+			if differences := b.fields.Differences(s.history.State(s.namespace), p.mayDiffer); len(differences) > 0 {
+				return fmt.Errorf("%s", strings.Join(differences, "\n"))
+			}
+			return nil
+		}); err != nil {
+			found = append(found, "O1: "+err.Error())
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, s.stays(b, p)...)
+	}
+	found = append(found, s.violations()...)
+	for _, difference := range s.history.Counts().Differences(b.Counts, p.mayRecreate) {
+		found = append(found, "O2: "+difference)
+	}
+	if now := panicked(t); now > panics {
+		found = append(found, fmt.Sprintf("O9: %v reconciles panicked in this plan, or in one that ran at the same time", now-panics))
+	}
+	if count := len(s.injector.Records()); count > 5*b.Most+100 {
+		found = append(found, fmt.Sprintf("O9: %d requests, without a fault at most %d", count, b.Most))
+	}
+	results.add(p, reached() > 0, found, time.Since(start))
+	if len(found) > 0 {
+		t.Errorf("%s\nto run it alone: make faults PLAN='%s'\n%v", strings.Join(found, "\n"), p.id(), s.injector.Records())
+	}
+}
+
+// stays says what happens although everything is as it should be.
+func (s *scene) stays(b *baseline, p *plan) (found []string) {
+	before := s.injector.Writes()
+	<-time.After(window)
+	if now := s.injector.Writes(); now > before {
+		found = append(found, fmt.Sprintf("O3: %d writes after everything was as it should be", now-before))
+	}
+	if differences := b.fields.Differences(s.history.State(s.namespace), p.mayDiffer); len(differences) > 0 {
+		found = append(found, "O3: it does not stay as it should be: "+strings.Join(differences, "\n"))
+	}
+	return found
+}
+
+// panicked returns how many reconciles have panicked so far.
+func panicked(t *testing.T) (total float64) {
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "controller_runtime_reconcile_panics_total" {
+			for _, metric := range family.GetMetric() {
+				total += metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return total
+}

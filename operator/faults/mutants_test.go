@@ -1,0 +1,40 @@
+package faults_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/example/memcached-operator/operator/faults"
+)
+
+// Known bugs stay what they are while the code changes.
+func TestMutantsApply(t *testing.T) {
+	mutants, err := faults.ReadMutants(faults.Mutants)
+	if err != nil || len(mutants) < 20 {
+		t.Fatalf("%d known bugs: %v", len(mutants), err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants {
+		t.Run(m.Name, func(t *testing.T) {
+			directory := t.TempDir()
+			if _, err := m.Overlay(root, directory); err != nil {
+				t.Fatal(err)
+			}
+			patched, err := filepath.Glob(filepath.Join(directory, "operator", "*", "*", "*.go"))
+			if err != nil || len(patched) != 1 {
+				t.Fatalf("%v are patched: %v", patched, err)
+			}
+			file, _ := filepath.Rel(directory, patched[0])
+			before, err1 := os.ReadFile(filepath.Join(root, file))
+			after, err2 := os.ReadFile(patched[0])
+			if err1 != nil || err2 != nil || bytes.Equal(before, after) {
+				t.Errorf("%s is as it was: %v, %v", file, err1, err2)
+			}
+		})
+	}
+}

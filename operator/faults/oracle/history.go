@@ -1,0 +1,181 @@
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// History is what has happened to the objects of a namespace.
+type History struct {
+	mutex   sync.Mutex
+	objects map[string]map[types.UID]*unstructured.Unstructured // By resource.
+	created map[string]int
+	deleted map[string]int
+	broken  []string
+	sizes   map[int64]bool
+	changes int
+	seen    templates
+	state   State // Of the last call, nil if there was a change since.
+}
+
+// NewHistory returns an empty history.
+func NewHistory() *History {
+	return &History{
+		objects: map[string]map[types.UID]*unstructured.Unstructured{}, created: map[string]int{}, deleted: map[string]int{}, sizes: map[int64]bool{},
+		seen: templates{},
+	}
+}
+
+// Allow says that users ask for that many pods from now on.
+func (h *History) Allow(size int64) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.sizes[size] = true
+}
+
+// Set records a new or changed object. What may never be, whatever else happens, is remembered as broken.
+func (h *History) Set(resource string, object *unstructured.Unstructured) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.changes++
+	h.state = nil
+	h.seen.see(object)
+	if h.objects[resource] == nil {
+		h.objects[resource] = map[types.UID]*unstructured.Unstructured{}
+	}
+	before := h.objects[resource][object.GetUID()]
+	h.objects[resource][object.GetUID()] = object
+	key := h.seen.key(resource, object)
+	if before == nil {
+		h.created[key]++
+	}
+	controllers := 0
+	for _, owner := range object.GetOwnerReferences() {
+		if owner.Controller != nil && *owner.Controller {
+			controllers++
+		}
+	}
+	if controllers > 1 {
+		h.broken = append(h.broken, fmt.Sprintf("%s has %d controllers", key, controllers))
+	}
+	if object.GetLabels()[ForeignLabel] != "" && (controllers > 0 || before != nil && before.GetGeneration() != object.GetGeneration()) {
+		h.broken = append(h.broken, key+" belongs to somebody else, and was changed or adopted")
+	}
+	if resource == "deployments" || resource == "statefulsets" {
+		h.checkSize(key, before, object)
+	}
+}
+
+// ForeignLabel marks objects that do not belong to the operator.
+const ForeignLabel = "test.example.com/foreign"
+
+func (h *History) checkSize(key string, before, now *unstructured.Unstructured) {
+	if before == nil {
+		return
+	}
+	was, _, _ := unstructured.NestedInt64(before.Object, "spec", "replicas")
+	is, _, _ := unstructured.NestedInt64(now.Object, "spec", "replicas")
+	if is < was && (!h.sizes[is] || len(h.sizes) == 1) {
+		h.broken = append(h.broken, fmt.Sprintf("%s was scaled from %d to %d pods, which nobody asked for", key, was, is))
+	}
+}
+
+// Find returns the object of a name, nil if there is none.
+func (h *History) Find(resource, name string) *unstructured.Unstructured {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, object := range h.objects[resource] {
+		if object.GetName() == name {
+			return object
+		}
+	}
+	return nil
+}
+
+// Count returns how many objects exist.
+func (h *History) Count() int {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	n := 0
+	for _, objects := range h.objects {
+		n += len(objects)
+	}
+	return n
+}
+
+// Delete records that an object is gone.
+func (h *History) Delete(resource string, object *unstructured.Unstructured) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.changes++
+	h.state = nil
+	delete(h.objects[resource], object.GetUID())
+	h.deleted[h.seen.key(resource, object)]++
+}
+
+// Changes returns how many events there were.
+func (h *History) Changes() int {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.changes
+}
+
+// Broken returns what may never be, and was.
+func (h *History) Broken() []string {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return slices.Clone(h.broken)
+}
+
+// State returns the state of all objects that exist.
+func (h *History) State(namespace string) State {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.state != nil {
+		return h.state
+	}
+	objects := map[string][]*unstructured.Unstructured{}
+	for resource, all := range h.objects {
+		objects[resource] = slices.Collect(maps.Values(all))
+	}
+	h.state = take(namespace, h.seen, objects)
+	return h.state
+}
+
+// Counts returns how often each object was created and deleted.
+func (h *History) Counts() Counts {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return Counts{Created: maps.Clone(h.created), Deleted: maps.Clone(h.deleted)}
+}
+
+// Counts says how often each object was created and deleted.
+type Counts struct{ Created, Deleted map[string]int }
+
+// Differences says which objects were created or deleted more or less often than in all of the given runs, without those for which allowed
+// returns true.
+func (c Counts) Differences(runs []Counts, allowed func(key string) bool) []string {
+	var all []string
+	for _, side := range []struct {
+		name string
+		of   func(Counts) map[string]int
+	}{{"created", func(c Counts) map[string]int { return c.Created }}, {"deleted", func(c Counts) map[string]int { return c.Deleted }}} {
+		keys := maps.Clone(side.of(c))
+		for _, run := range runs {
+			maps.Copy(keys, side.of(run))
+		}
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			is := side.of(c)[key]
+			if allowed != nil && allowed(key) || slices.ContainsFunc(runs, func(run Counts) bool { return side.of(run)[key] == is }) {
+				continue
+			}
+			all = append(all, fmt.Sprintf("%s was %s %d times, without a fault %d times", key, side.name, is, side.of(runs[0])[key]))
+		}
+	}
+	return all
+}

@@ -1,0 +1,216 @@
+//go:build faults
+
+package faults_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/example/memcached-operator/operator/faults/inject"
+)
+
+// plan is a fault in a workload.
+type plan struct {
+	class    string // F1 to F10.
+	name     string // Of the fault.
+	workload *workload
+	call     inject.Call
+
+	// arm prepares the fault. reached tells whether it has happened.
+	arm func(s *scene, call inject.Call) (reached func() int)
+
+	// mayRecreate are the keys of objects that the fault itself creates or deletes.
+	mayRecreate func(key string) bool
+
+	// mayDiffer are the fields that the fault itself changes for good.
+	mayDiffer func(field string) bool
+}
+
+// id names the plan so that it can be run alone.
+func (p *plan) id() string {
+	return strings.Join([]string{p.class, p.name, p.workload.name, strings.NewReplacer(" ", "_", "/", ".").Replace(p.call.String())}, "/")
+}
+
+// fault is what can happen to a call.
+type fault struct {
+	class, name string
+	applies     func(inject.Call) bool
+	not         func(*workload) bool // Workloads to which it does not apply.
+	arm         func(s *scene, call inject.Call) (reached func() int)
+	mayRecreate func(w *workload, call inject.Call) func(key string) bool
+	mayDiffer   func(call inject.Call) func(field string) bool
+}
+
+// plansOf returns all plans of a workload.
+func plansOf(w *workload, b *baseline) []*plan {
+	var all []*plan
+	for _, f := range allFaults() {
+		if f.not != nil && f.not(w) {
+			continue
+		}
+		for _, call := range b.Calls {
+			if !f.applies(call) {
+				continue
+			}
+			p := &plan{class: f.class, name: f.name, workload: w, call: call, arm: f.arm}
+			if f.mayRecreate != nil {
+				p.mayRecreate = f.mayRecreate(w, call)
+			}
+			if f.mayDiffer != nil {
+				p.mayDiffer = f.mayDiffer(call)
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func every(inject.Call) bool      { return true }
+func notWatch(c inject.Call) bool { return !c.Streams() }
+func writes(c inject.Call) bool   { return c.Writes() }
+func watches(c inject.Call) bool  { return c.Streams() }
+
+// on makes the arm of a fault that is one action.
+func on(action func(s *scene) inject.Action) func(*scene, inject.Call) func() int {
+	return func(s *scene, call inject.Call) func() int { return s.injector.On(inject.Is(call), action(s)) }
+}
+
+// always makes an action that does not depend on the scene.
+func always(action inject.Action) func(*scene) inject.Action {
+	return func(*scene) inject.Action { return action }
+}
+
+// refusals are answers of the API server, by name.
+func refusals() map[string]*apierrors.StatusError {
+	resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	terminating := apierrors.NewForbidden(resource, "cache", errors.New("unable to create new content in namespace test because it is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Message: "namespace test is being terminated", Field: "metadata.namespace"}}
+	return map[string]*apierrors.StatusError{
+		"conflict":    apierrors.NewConflict(resource, "cache", errors.New("the object has been modified")),
+		"busy":        apierrors.NewTooManyRequests("too many requests", 1),
+		"error":       apierrors.NewInternalError(errors.New("etcdserver: leader changed")),
+		"unavailable": apierrors.NewServiceUnavailable("the server is shutting down"),
+		"timeout":     apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0),
+		"forbidden":   apierrors.NewForbidden(resource, "cache", errors.New("RBAC: not yet synced")),
+		"gone":        apierrors.NewNotFound(resource, "cache"),
+		"exists":      apierrors.NewAlreadyExists(resource, "cache"),
+		"terminating": terminating,
+		"quota":       apierrors.NewForbidden(resource, "cache", errors.New("exceeded quota: objects, requested: count/pods=1, used: count/pods=5, limited: count/pods=5")),
+	}
+}
+
+// allFaults returns all faults.
+func allFaults() []fault {
+	var all []fault
+	// F1: a request fails before it does anything.
+	for name, refusal := range refusals() {
+		applies := every
+		switch name {
+		case "exists", "terminating", "quota", "conflict":
+			applies = writes
+		}
+		all = append(all, fault{class: "F1", name: name, applies: applies, arm: on(always(inject.Refuse(refusal)))})
+	}
+	all = append(all,
+		fault{class: "F1", name: "reset", applies: every, arm: on(always(inject.Reset))},
+		// F2: a request is done, and its answer lost.
+		fault{class: "F2", name: "lost", applies: notWatch, arm: on(always(inject.LoseAnswer))},
+		fault{class: "F2", name: "timeout", applies: writes, arm: on(always(inject.ReplaceAnswer(refusals()["timeout"])))},
+		fault{class: "F2", name: "error", applies: writes, arm: on(always(inject.ReplaceAnswer(refusals()["error"])))},
+		// F3: the process ends.
+		fault{class: "F3", name: "before", applies: every, arm: on(func(s *scene) inject.Action { return inject.Before(s.crash) })},
+		fault{class: "F3", name: "after", applies: notWatch, arm: on(func(s *scene) inject.Action { return inject.After(s.crash) })},
+		// F4: caches are stale.
+		fault{class: "F4", name: "frozen", applies: writes, arm: freeze},
+		fault{class: "F4", name: "time-travel", applies: writes, arm: travel},
+		// F5: states are never observed.
+		fault{class: "F5", name: "unobserved", applies: watches, arm: unobserved},
+		// F6: watches fail.
+		fault{class: "F6", name: "closed", applies: notWatch, arm: closeWatches},
+		fault{class: "F6", name: "expired", applies: watches, arm: on(always(inject.Refuse(apierrors.NewResourceExpired("too old resource version"))))},
+		fault{class: "F6", name: "delayed", applies: watches, arm: delayed},
+		// F7: another process leads.
+		fault{class: "F7", name: "late-write", applies: writes, arm: lateWrite, mayRecreate: lateObjects},
+	)
+	return append(all, actors()...)
+}
+
+// frozenTime is how long caches are stale.
+const frozenTime = 2 * time.Second
+
+// freeze holds back all events from a call on, for some time.
+func freeze(s *scene, call inject.Call) func() int {
+	gate := inject.NewGate()
+	s.injector.On(inject.Call.Streams, gate.Stream)
+	return s.injector.On(inject.Is(call), inject.Before(func() {
+		gate.Close()
+		s.later(frozenTime, gate.Open)
+	}))
+}
+
+// travel starts a new process that sees the past for some time, as if it were connected to an API server that lags behind.
+func travel(s *scene, call inject.Call) func() int {
+	gate := inject.NewGate()
+	past := &inject.Past{}
+	s.injector.On(func(c inject.Call) bool { return c.Verb == "list" }, past.List)
+	s.injector.On(inject.Call.Streams, gate.Stream)
+	return s.injector.On(inject.Is(call), inject.Before(func() {
+		gate.Break()
+		past.Show(s.past())
+		s.later(frozenTime, func() { past.Show("") })
+		s.crash()
+	}))
+}
+
+// unobserved holds back the events of one kind while users do everything, and ends the watch then, so that what was in between is never seen.
+func unobserved(s *scene, call inject.Call) func() int {
+	gate := inject.NewGate()
+	return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+		gate.Close()
+		s.later(frozenTime, gate.Break)
+		return gate.Stream(request, send)
+	})
+}
+
+// delayed holds back the events of one kind for some time.
+func delayed(s *scene, call inject.Call) func() int {
+	gate := inject.NewGate()
+	return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+		gate.Close()
+		s.later(frozenTime, gate.Open)
+		return gate.Stream(request, send)
+	})
+}
+
+// closeWatches ends all watches.
+func closeWatches(s *scene, call inject.Call) func() int {
+	gate := inject.NewGate()
+	s.injector.On(inject.Call.Streams, gate.Stream)
+	return s.injector.On(inject.Is(call), inject.Before(gate.Break))
+}
+
+// lateTime is how long a process goes on that does not lead any more.
+const lateTime = 200 * time.Millisecond
+
+// lateWrite pauses the process, lets another one work, and lets the paused one go on until its write is done.
+func lateWrite(s *scene, call inject.Call) func() int {
+	return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+		s.fault(1)
+		defer s.later(lateTime, func() { s.fault(-1) })
+		old := s.newest()
+		old.Pause()
+		s.start()
+		_ = s.rest(time.Second)
+		old.Resume()
+		response, err := send.RoundTrip(request)
+		s.later(lateTime, old.kill)
+		return response, err
+	})
+}

@@ -1,0 +1,336 @@
+//go:build faults
+
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/operator/faults/inject"
+	"github.com/example/memcached-operator/operator/faults/oracle"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/manager"
+	"github.com/example/memcached-operator/operator/olmcondition"
+)
+
+// scene is a namespace in which the operator runs a workload.
+type scene struct {
+	*testing.T
+	namespace string
+	history   *oracle.History
+	injector  *inject.Injector
+	options   manager.Options
+
+	mutex     sync.Mutex
+	processes []*process
+	ended     bool
+	underWay  int    // Faults that have not ended yet.
+	revision  string // Before the step that is under way.
+}
+
+// process is a process of the operator.
+type process struct {
+	*inject.Process
+	started <-chan struct{} // Closed as soon as its caches are read.
+	ended   chan error      // Gets the error with which it ended.
+	stop    func()
+}
+
+// stopsWithin is how long a process may take to end after it was told to: reconciles that are under way may take eight seconds.
+const stopsWithin = 20 * time.Second
+
+// kill ends the process without a further request.
+func (p *process) kill() {
+	p.Kill()
+	go func() {
+		select {
+		case <-p.started:
+		case <-time.After(stopsWithin):
+		}
+		p.stop()
+	}()
+}
+
+func newScene(t *testing.T, f *feed, w *workload) *scene {
+	t.Helper()
+	s := &scene{T: t, namespace: cluster.Namespace(t), injector: inject.New()}
+	s.options = manager.Options{
+		MetricsAddress: "0", HealthAddress: "0", WatchNamespaces: []string{s.namespace}, Images: images, SecretRecheck: time.Second,
+	}
+	if w.options != nil {
+		w.options(&s.options)
+	}
+	history, forget := f.follow(s.namespace)
+	s.history = history
+	t.Cleanup(func() {
+		s.end()
+		forget()
+	})
+	return s
+}
+
+// start starts a process of the operator.
+func (s *scene) start() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.ended {
+		return
+	}
+	options := s.options
+	options.Metrics, options.Work = prometheus.NewRegistry(), olmcondition.NewTracker(clock.RealClock{})
+	started := &process{Process: s.injector.Process()}
+	config := rest.CopyConfig(cluster.OperatorConfig)
+	config.Wrap(started.Wrap)
+	mgr, err := manager.New(config, options)
+	if err != nil {
+		s.Errorf("build the manager: %v", err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	started.started, started.ended, started.stop = mgr.Elected(), make(chan error, 1), cancel
+	go func() { started.ended <- mgr.Start(ctx) }()
+	s.processes = append(s.processes, started)
+}
+
+// newest returns the process that was started last.
+func (s *scene) newest() *process {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.processes[len(s.processes)-1]
+}
+
+// crash ends the newest process at once, and starts another one.
+func (s *scene) crash() {
+	s.newest().kill()
+	s.start()
+}
+
+// end stops all processes.
+func (s *scene) end() {
+	s.mutex.Lock()
+	processes := s.processes
+	s.ended, s.processes = true, nil
+	s.mutex.Unlock()
+	for _, process := range processes {
+		process.kill()
+	}
+	for _, process := range processes {
+		select {
+		case <-process.ended: //nolint:errcheck // What a killed process says does not matter.
+		case <-time.After(stopsWithin):
+			s.Errorf("O9: a process did not end within %s", stopsWithin)
+		}
+	}
+}
+
+// play lets users do everything, and waits for each step until they see what they want.
+func (s *scene) play(w *workload) error {
+	if w.prepare != nil {
+		w.prepare(s)
+	}
+	s.start()
+	for _, step := range w.steps {
+		if err := s.remember(); err != nil {
+			return err
+		}
+		for _, size := range step.sizes {
+			s.history.Allow(size)
+		}
+		if err := step.do(s); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+		if err := s.await(step.done); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// later does something after some time. Until then, the fault is under way.
+func (s *scene) later(after time.Duration, do func()) {
+	s.fault(1)
+	time.AfterFunc(after, func() {
+		do()
+		s.fault(-1)
+	})
+}
+
+// fault says that so many faults more are under way.
+func (s *scene) fault(more int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.underWay += more
+}
+
+// isOver tells whether all faults have ended.
+func (s *scene) isOver() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.underWay == 0
+}
+
+// remember notes the revision of the cluster.
+func (s *scene) remember() error {
+	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
+	if err := cluster.Client.List(s.Context(), list, client.InNamespace(s.namespace)); err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.revision = list.ResourceVersion
+	return nil
+}
+
+// past returns the revision before the step that is under way.
+func (s *scene) past() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.revision
+}
+
+// patience is how long a user waits at most.
+const patience = 100 * time.Second
+
+// await polls until check returns nil.
+func (s *scene) await(check func(*scene) error) error {
+	var last error
+	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		last = check(s)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("not within %s: %w", patience, last)
+	}
+	return nil
+}
+
+// rest waits until nothing has happened for a while: no event of any object, and no write of the operator.
+func (s *scene) rest(quiet time.Duration) error {
+	return s.await(s.quiet(quiet))
+}
+
+// quiet says whether nothing has happened for a while since the first call.
+func (s *scene) quiet(long time.Duration) func(*scene) error {
+	before, since := -1, time.Now()
+	return func(s *scene) error {
+		if now := s.history.Changes() + s.injector.Writes(); now != before {
+			before, since = now, time.Now()
+		}
+		if time.Since(since) < long {
+			return errors.New("something still happens")
+		}
+		return nil
+	}
+}
+
+// create creates an object from its manifest.
+func (s *scene) create(manifest string) error {
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(s.text(manifest)), &object.Object); err != nil {
+		return err
+	}
+	object.SetNamespace(s.namespace)
+	return cluster.Client.Create(s.Context(), object)
+}
+
+// kinds are the kinds that users edit, by resource.
+var kinds = map[string]metav1.TypeMeta{
+	"memcacheds":   {APIVersion: "cache.example.com/v1alpha1", Kind: "Memcached"},
+	"applications": {APIVersion: "app.example.com/v1alpha1", Kind: "Application"},
+}
+
+func (s *scene) named(resource, name string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetAPIVersion(kinds[resource].APIVersion)
+	object.SetKind(kinds[resource].Kind)
+	object.SetNamespace(s.namespace)
+	object.SetName(name)
+	return object
+}
+
+// edit changes an object as `kubectl patch --type=merge` does.
+func (s *scene) edit(resource, name, patch string) error {
+	return cluster.Client.Patch(s.Context(), s.named(resource, name), client.RawPatch("application/merge-patch+json", []byte(s.text(patch))))
+}
+
+// text replaces the word NAMESPACE.
+func (s *scene) text(text string) string { return strings.ReplaceAll(text, "NAMESPACE", s.namespace) }
+
+// remove deletes an object.
+func (s *scene) remove(resource, name string) error {
+	return client.IgnoreNotFound(cluster.Client.Delete(s.Context(), s.named(resource, name)))
+}
+
+// violations returns what may never be, whatever the fault: O8 to O11.
+func (s *scene) violations() []string {
+	var all []string
+	for _, broken := range s.history.Broken() {
+		all = append(all, "O8: "+broken)
+	}
+	for _, record := range s.injector.Records() {
+		if record.Code == 403 && !record.Injected {
+			all = append(all, "O10: the operator may not "+record.String())
+		}
+		if record.Namespace != "" && record.Namespace != s.namespace {
+			all = append(all, "O11: "+record.String()+" in the namespace "+record.Namespace)
+		}
+	}
+	return all
+}
+
+var errNotThere = errors.New("it does not exist")
+
+// conditions says whether a condition of an object has a status and, unless it is empty, a reason, for the newest spec.
+func condition(resource, name, condition, status, reason string) func(*scene) error {
+	return func(s *scene) error {
+		object := s.history.Find(resource, name)
+		if object == nil {
+			return errNotThere
+		}
+		all, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+		var seen []string
+		for _, each := range all {
+			c := each.(map[string]any)
+			if c["type"] == condition && c["status"] == status && (reason == "" || c["reason"] == reason) && c["observedGeneration"] == object.GetGeneration() {
+				return nil
+			}
+			seen = append(seen, fmt.Sprintf("%v=%v (%v, %v)", c["type"], c["status"], c["reason"], c["message"]))
+		}
+		return fmt.Errorf("the conditions of %s are %s", name, strings.Join(seen, "; "))
+	}
+}
+
+// ready says whether an object is Ready with that many pods.
+func ready(resource, name string, pods int64) func(*scene) error {
+	return func(s *scene) error {
+		if err := condition(resource, name, "Ready", "True", "")(s); err != nil {
+			return err
+		}
+		if is, _, _ := unstructured.NestedInt64(s.history.Find(resource, name).Object, "status", "readyReplicas"); is != pods {
+			return fmt.Errorf("%d pods are ready, want %d", is, pods)
+		}
+		return nil
+	}
+}
+
+// nothing says whether no object is left.
+func nothing(s *scene) error {
+	if left := s.history.Count(); left > 0 {
+		return fmt.Errorf("%d objects are left", left)
+	}
+	return nil
+}
