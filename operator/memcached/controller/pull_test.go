@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -136,4 +138,36 @@ func TestThePulledImageIsUsed(t *testing.T) {
 	s.upgrade()
 	s.awaitAgents("mirror.example.com/" + newAgent)
 	s.keeps(before)
+}
+
+// The operator may list pods, and not get one. Without the name of the pod, nobody would find out what to delete.
+func TestAForeignPodThatHasTheNameOfAPullPodIsReported(t *testing.T) {
+	s := newSuite(t)
+	s.createReady(inStatefulSet)
+	s.HoldContainers("ImagePullBackOff")
+	s.upgrade()
+	var pull *corev1.Pod
+	s.Await("a pod that pulls images", func(ctx context.Context) error {
+		pulls, err := s.pullPods(ctx)
+		if err == nil && len(pulls) != 1 {
+			return fmt.Errorf("there are %d", len(pulls))
+		}
+		pull = &pulls[0]
+		return err
+	})
+	s.Operator.Stop()
+	s.Delete(pull, client.GracePeriodSeconds(0))
+	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: pull.Name}, Spec: corev1.PodSpec{
+		AutomountServiceAccountToken: ptr.To(false), Containers: []corev1.Container{{Name: "foreign", Image: "foreign"}},
+	}}
+	s.Await("a pod of somebody else", func(ctx context.Context) error { return cluster.Client.Create(ctx, foreign.DeepCopy()) })
+	s.StartOperator()
+	want := "pod " + pull.Name + ", which is to pull images, belongs to somebody else or was changed: delete it"
+	s.Await(want, func(ctx context.Context) error {
+		found, err := testenv.Get[v1alpha1.Memcached](ctx, s.Env, "cache")
+		if err == nil && (found.Status.Pending == nil || !strings.Contains(found.Status.Pending.Changes[0].Reason, want)) {
+			err = fmt.Errorf("pending is %+v, conditions are %+v", found.Status.Pending, found.Status.Conditions)
+		}
+		return err
+	})
 }

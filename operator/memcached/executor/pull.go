@@ -69,11 +69,16 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]in
 // foreign returns what is wrong with a pod that exists already, nothing if the operator created it for the same cache: then its own
 // cache will have it in a moment.
 func (e *Executor) foreign(ctx context.Context, pod *corev1.Pod) (inputs.PullProblem, error) {
-	found := &corev1.Pod{}
-	if err := e.Live.Get(ctx, client.ObjectKeyFromObject(pod), found); err != nil {
-		return inputs.PullProblem{}, client.IgnoreNotFound(err)
+	found := &corev1.PodList{} // The operator may list pods, and not get one.
+	if err := e.Live.List(ctx, found, client.InNamespace(pod.Namespace), client.MatchingFields{metav1.ObjectNameField: pod.Name}); err != nil {
+		return inputs.PullProblem{}, err
 	}
-	if owner := metav1.GetControllerOf(found); owner != nil && owner.UID == pod.OwnerReferences[0].UID && maps.Equal(found.Labels, pod.Labels) {
+	for i := range found.Items {
+		if owner := metav1.GetControllerOf(&found.Items[i]); owner != nil && owner.UID == pod.OwnerReferences[0].UID && maps.Equal(found.Items[i].Labels, pod.Labels) {
+			return inputs.PullProblem{}, nil
+		}
+	}
+	if len(found.Items) == 0 {
 		return inputs.PullProblem{}, nil
 	}
 	message := fmt.Sprintf("pod %s, which is to pull images, belongs to somebody else or was changed: delete it", pod.Name)
