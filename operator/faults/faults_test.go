@@ -5,6 +5,7 @@ package faults_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -94,7 +95,7 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 	start := time.Now()
 	panics := panicked(t)
 	s := newScene(t, f, p.workload)
-	reached := p.arm(s, p.call)
+	reached := p.arm(s)
 	var found []string
 	if err := s.play(p.workload); err != nil {
 		found = append(found, "O1: "+err.Error())
@@ -134,7 +135,7 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 	}
 	results.add(p, reached() > 0, found, time.Since(start))
 	if len(found) > 0 {
-		t.Errorf("%s\nto run it alone: make faults PLAN='%s'\n%v", strings.Join(found, "\n"), p.id(), s.injector.Records())
+		t.Errorf("%s\nto run it alone: make faults PLAN='%s'\n%v\n%s", strings.Join(found, "\n"), p.id(), s.injector.Records(), s.summary())
 	}
 }
 
@@ -149,6 +150,18 @@ func (s *scene) stays(b *baseline, p *plan) (found []string) {
 		found = append(found, "O3: it does not stay as it should be: "+strings.Join(differences, "\n"))
 	}
 	return found
+}
+
+// summary returns what a person would look at first.
+func (s *scene) summary() string {
+	var text strings.Builder
+	state := s.history.State(s.namespace)
+	for _, field := range slices.Sorted(maps.Keys(state)) {
+		if strings.Contains(field, ": status.") || strings.HasPrefix(field, "pods/") && (strings.Contains(field, "annotations") || strings.HasSuffix(field, ".image")) {
+			fmt.Fprintf(&text, "%s = %s\n", field, state[field])
+		}
+	}
+	return text.String()
 }
 
 // panicked returns how many reconciles have panicked so far.

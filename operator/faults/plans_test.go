@@ -4,10 +4,13 @@ package faults_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,10 +24,10 @@ type plan struct {
 	class    string // F1 to F10.
 	name     string // Of the fault.
 	workload *workload
-	call     inject.Call
+	where    string // The request.
 
-	// arm prepares the fault. reached tells whether it has happened.
-	arm func(s *scene, call inject.Call) (reached func() int)
+	// arm prepares the fault. reached tells how often it has happened.
+	arm func(s *scene) (reached func() int)
 
 	// mayRecreate are the keys of objects that the fault itself creates or deletes.
 	mayRecreate func(key string) bool
@@ -35,7 +38,7 @@ type plan struct {
 
 // id names the plan so that it can be run alone.
 func (p *plan) id() string {
-	return strings.Join([]string{p.class, p.name, p.workload.name, strings.NewReplacer(" ", "_", "/", ".").Replace(p.call.String())}, "/")
+	return strings.Join([]string{p.class, p.name, p.workload.name, strings.NewReplacer(" ", "_", "/", ".").Replace(p.where)}, "/")
 }
 
 // fault is what can happen to a call.
@@ -43,6 +46,7 @@ type fault struct {
 	class, name string
 	applies     func(inject.Call) bool
 	not         func(*workload) bool // Workloads to which it does not apply.
+	overrides   bool                 // Whether it decides on more requests than one, which then meet no other fault.
 	arm         func(s *scene, call inject.Call) (reached func() int)
 	mayRecreate func(w *workload, call inject.Call) func(key string) bool
 	mayDiffer   func(call inject.Call) func(field string) bool
@@ -59,7 +63,8 @@ func plansOf(w *workload, b *baseline) []*plan {
 			if !f.applies(call) {
 				continue
 			}
-			p := &plan{class: f.class, name: f.name, workload: w, call: call, arm: f.arm}
+			p := &plan{class: f.class, name: f.name, workload: w, where: call.String()}
+			p.arm = func(s *scene) func() int { return f.arm(s, call) }
 			if f.mayRecreate != nil {
 				p.mayRecreate = f.mayRecreate(w, call)
 			}
@@ -68,6 +73,30 @@ func plansOf(w *workload, b *baseline) []*plan {
 			}
 			all = append(all, p)
 		}
+	}
+	return append(all, pairs(w, b)...)
+}
+
+// pairsOfAWorkload is how many pairs of faults each workload meets.
+const pairsOfAWorkload = 20
+
+// pairs returns F10: two faults at different requests, the same pairs each time. Those that change what is expected are not among them.
+func pairs(w *workload, b *baseline) (all []*plan) {
+	plain := slices.DeleteFunc(allFaults(), func(f fault) bool { return f.mayDiffer != nil || f.mayRecreate != nil || f.overrides })
+	random := rand.New(rand.NewPCG(hash(w.name), 10))
+	for len(all) < pairsOfAWorkload {
+		first, second := plain[random.IntN(len(plain))], plain[random.IntN(len(plain))]
+		at, then := b.Calls[random.IntN(len(b.Calls))], b.Calls[random.IntN(len(b.Calls))]
+		if at == then || !first.applies(at) || !second.applies(then) {
+			continue
+		}
+		all = append(all, &plan{
+			class: "F10", name: first.name + "+" + second.name, workload: w, where: at.String() + "+" + then.String(),
+			arm: func(s *scene) func() int {
+				one, other := first.arm(s, at), second.arm(s, then)
+				return func() int { return min(one(), other()) }
+			},
+		})
 	}
 	return all
 }
@@ -128,12 +157,14 @@ func allFaults() []fault {
 		fault{class: "F3", name: "before", applies: every, arm: on(func(s *scene) inject.Action { return inject.Before(s.crash) })},
 		fault{class: "F3", name: "after", applies: notWatch, arm: on(func(s *scene) inject.Action { return inject.After(s.crash) })},
 		// F4: caches are stale.
-		fault{class: "F4", name: "frozen", applies: writes, arm: freeze},
-		fault{class: "F4", name: "time-travel", applies: writes, arm: travel},
+		fault{class: "F4", name: "frozen", applies: writes, arm: freeze, overrides: true},
+		fault{class: "F4", name: "time-travel", applies: writes, arm: travel, overrides: true},
 		// F5: states are never observed.
 		fault{class: "F5", name: "unobserved", applies: watches, arm: unobserved},
+		fault{class: "F5", name: "overwritten", applies: writes, arm: overwritten, overrides: true},
 		// F6: watches fail.
-		fault{class: "F6", name: "closed", applies: notWatch, arm: closeWatches},
+		fault{class: "F6", name: "closed", applies: notWatch, arm: closeWatches, overrides: true},
+		fault{class: "F6", name: "repeated", applies: writes, arm: repeatEvents, overrides: true},
 		fault{class: "F6", name: "expired", applies: watches, arm: on(always(inject.Refuse(apierrors.NewResourceExpired("too old resource version"))))},
 		fault{class: "F6", name: "delayed", applies: watches, arm: delayed},
 		// F7: another process leads.
@@ -159,14 +190,19 @@ func freeze(s *scene, call inject.Call) func() int {
 func travel(s *scene, call inject.Call) func() int {
 	gate := inject.NewGate()
 	past := &inject.Past{}
+	listed := s.injector.On(func(c inject.Call) bool { return c.Verb == "list" && c.Resource() == "memcacheds" }, past.List)
 	s.injector.On(func(c inject.Call) bool { return c.Verb == "list" }, past.List)
-	s.injector.On(inject.Call.Streams, gate.Stream)
-	return s.injector.On(inject.Is(call), inject.Before(func() {
-		gate.Break()
+	s.injector.On(inject.Call.Streams, past.Watch(gate.Stream))
+	s.injector.On(inject.Is(call), inject.Before(func() {
+		gate.Close()
 		past.Show(s.past())
-		s.later(frozenTime, func() { past.Show("") })
+		s.later(frozenTime, func() {
+			past.Show("")
+			gate.Open()
+		})
 		s.crash()
 	}))
+	return listed
 }
 
 // unobserved holds back the events of one kind while users do everything, and ends the watch then, so that what was in between is never seen.
@@ -177,6 +213,29 @@ func unobserved(s *scene, call inject.Call) func() int {
 		s.later(frozenTime, gate.Break)
 		return gate.Stream(request, send)
 	})
+}
+
+// overwritten holds back the events of the object that is written, and ends the watch then, so that only what became of it is seen.
+func overwritten(s *scene, call inject.Call) func() int {
+	gate := inject.NewGate()
+	s.injector.On(func(c inject.Call) bool { return c.Streams() && c.Resource() == call.Resource() }, gate.Stream)
+	return s.injector.On(inject.Is(call), inject.Before(func() {
+		gate.Close()
+		s.later(frozenTime, gate.Break)
+	}))
+}
+
+// repeatEvents ends all watches, and begins the next ones earlier, so that events come once more.
+func repeatEvents(s *scene, call inject.Call) func() int {
+	gate, past := inject.NewGate(), &inject.Past{}
+	s.injector.On(inject.Call.Streams, func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+		return gate.Stream(request, promhttp.RoundTripperFunc(func(request *http.Request) (*http.Response, error) { return past.Again(request, send) }))
+	})
+	return s.injector.On(inject.Is(call), inject.Before(func() {
+		past.Show(s.past())
+		gate.Break()
+		s.later(frozenTime, func() { past.Show("") })
+	}))
 }
 
 // delayed holds back the events of one kind for some time.

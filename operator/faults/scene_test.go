@@ -140,7 +140,9 @@ func (s *scene) end() {
 // play lets users do everything, and waits for each step until they see what they want.
 func (s *scene) play(w *workload) error {
 	if w.prepare != nil {
-		w.prepare(s)
+		if err := w.prepare(s); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
 	}
 	s.start()
 	for _, step := range w.steps {

@@ -3,6 +3,11 @@
 package faults_test
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/faults/oracle"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/manager"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
@@ -19,7 +24,7 @@ var images = inputs.Images{Memcached: map[string]string{"1.6.18": image, "1.6.45
 type workload struct {
 	name    string
 	options func(*manager.Options)
-	prepare func(*scene)
+	prepare func(*scene) error // Before the operator starts.
 	steps   []step
 	removes bool // Whether users delete what they had.
 }
@@ -76,8 +81,14 @@ const everything = `workload: StatefulSet
   disruption: {maxUnavailable: 1}
   networkPolicy: {}`
 
+// foreignBudget creates an object of somebody else that has the name of one that the cache does not ask for.
+func foreignBudget(s *scene) error {
+	return s.create("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata:\n  name: cache\n  labels: {app.kubernetes.io/managed-by: memcached-operator, " +
+		oracle.ForeignLabel + ": theirs}\nspec: {maxUnavailable: 1, selector: {matchLabels: {theirs: theirs}}}")
+}
+
 // workloads are all of them.
-var workloads = []*workload{
+var workloads = append(releasedWorkloads(), []*workload{
 	{name: "deployment", steps: []step{createCache(2, "size: 2")}},
 	{name: "statefulset", steps: []step{createCache(2, everything)}},
 	{name: "scale", steps: []step{
@@ -104,6 +115,13 @@ var workloads = []*workload{
 		},
 		editCache("back", 2, `{"spec":{"version":null}}`),
 	}},
+	{name: "foreign-budget", prepare: foreignBudget, steps: []step{createCache(1, "size: 1"), editCache("grow", 2, `{"spec":{"size":2}}`)}},
+	{name: "delete-foreground", removes: true, steps: []step{createCache(2, everything), {
+		name: "delete", done: nothing,
+		do: func(s *scene) error {
+			return cluster.Client.Delete(s.Context(), s.named("memcacheds", "cache"), client.PropagationPolicy(metav1.DeletePropagationForeground))
+		},
+	}}},
 	{name: "delete", removes: true, steps: []step{createCache(2, everything), removeAll("memcacheds", "cache")}},
 	{name: "recreate", removes: true, steps: []step{createCache(2, "size: 2"), removeAll("memcacheds", "cache"), createCache(2, "size: 2")}},
 
@@ -125,4 +143,4 @@ var workloads = []*workload{
 		createApplication(2, "replicas: 2\n  ingress: {host: NAMESPACE.example.com}"), removeAll("applications", "web"),
 		createApplication(2, "replicas: 2\n  ingress: {host: NAMESPACE.example.com}"),
 	}},
-}
+}...)

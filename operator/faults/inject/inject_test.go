@@ -213,6 +213,32 @@ func TestAGateHoldsBackEvents(t *testing.T) {
 	close(next)
 }
 
+func TestAWatchShowsThePast(t *testing.T) {
+	var query atomic.Value
+	f := newFixture(t, func(_ http.ResponseWriter, r *http.Request) { query.Store(r.URL.RawQuery) })
+	past := &inject.Past{}
+	f.On(inject.Call.Streams, past.Watch(past.Again))
+	for _, c := range []struct {
+		shown, asked, arrives string
+		code                  int
+	}{
+		{"", "resourceVersion=9&watch=true", "resourceVersion=9&watch=true", http.StatusOK},
+		{"7", "resourceVersion=9&watch=true", "resourceVersion=7&watch=true", http.StatusOK},
+		{"7", "sendInitialEvents=true&watch=true", "", http.StatusUnprocessableEntity}, // Then clients list.
+	} {
+		query.Store("")
+		past.Show(c.shown)
+		response, err := f.ask(f.Process(), "GET", allPods+"?"+c.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if query.Load() != c.arrives || response.StatusCode != c.code {
+			t.Errorf("%q: the query is %q, the status %d", c.asked, query.Load(), response.StatusCode)
+		}
+	}
+}
+
 func TestThePastIsListed(t *testing.T) {
 	var query atomic.Value
 	f := newFixture(t, func(_ http.ResponseWriter, r *http.Request) { query.Store(r.URL.RawQuery) })

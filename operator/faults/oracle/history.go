@@ -97,6 +97,13 @@ func (h *History) Find(resource, name string) *unstructured.Unstructured {
 	return nil
 }
 
+// All returns the objects of a resource.
+func (h *History) All(resource string) []*unstructured.Unstructured {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return slices.Collect(maps.Values(h.objects[resource]))
+}
+
 // Count returns how many objects exist.
 func (h *History) Count() int {
 	h.mutex.Lock()
