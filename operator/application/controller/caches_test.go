@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/example/memcached-operator/operator/api/app/v1alpha1"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
 )
 
@@ -39,6 +40,8 @@ func TestACacheMayComeAfterTheApplicationAndGo(t *testing.T) {
 	}
 	before := s.podsOf("web")
 	s.createCache("sessions")
+	// How long its pod takes to start is not what is measured: with it, the cache gets its first status.
+	testenv.AwaitReady(s.Env, "sessions", func(context.Context, *cachev1alpha1.Memcached) error { return nil })
 	s.Urgently(func() { s.awaitReady("web", 2) })
 	testenv.MustGet[corev1.Secret](s.Env, "sessions-binding")
 	s.Delete(s.memcached("sessions"))
