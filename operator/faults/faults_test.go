@@ -51,6 +51,9 @@ func TestPlans(t *testing.T) {
 	}
 	plans = selected(plans)
 	all := len(plans)
+	if all == 0 {
+		t.Fatalf("no plan has %q in its name: names are like F2/lost/deployment/patch_deployments.cache_#1", *only)
+	}
 	plans = slices.DeleteFunc(plans, func(p *plan) bool { return passed[p.id()] })
 	stop := progress(results, len(plans), all-len(plans))
 	t.Cleanup(func() {

@@ -160,13 +160,13 @@ func allFaults() []fault {
 		fault{class: "F4", name: "frozen", applies: writes, arm: freeze, overrides: true},
 		fault{class: "F4", name: "time-travel", applies: writes, arm: travel, overrides: true},
 		// F5: states are never observed.
-		fault{class: "F5", name: "unobserved", applies: watches, arm: unobserved},
+		fault{class: "F5", name: "unobserved", applies: watches, arm: held((*inject.Gate).Break)},
 		fault{class: "F5", name: "overwritten", applies: writes, arm: overwritten, overrides: true},
 		// F6: watches fail.
 		fault{class: "F6", name: "closed", applies: notWatch, arm: closeWatches, overrides: true},
 		fault{class: "F6", name: "repeated", applies: writes, arm: repeatEvents, overrides: true},
 		fault{class: "F6", name: "expired", applies: watches, arm: on(always(inject.Refuse(apierrors.NewResourceExpired("too old resource version"))))},
-		fault{class: "F6", name: "delayed", applies: watches, arm: delayed},
+		fault{class: "F6", name: "delayed", applies: watches, arm: held((*inject.Gate).Open)},
 		// F7: another process leads.
 		fault{class: "F7", name: "late-write", applies: writes, arm: lateWrite, mayRecreate: lateObjects},
 	)
@@ -205,14 +205,16 @@ func travel(s *scene, call inject.Call) func() int {
 	return listed
 }
 
-// unobserved holds back the events of one kind while users do everything, and ends the watch then, so that what was in between is never seen.
-func unobserved(s *scene, call inject.Call) func() int {
-	gate := inject.NewGate()
-	return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
-		gate.Close()
-		s.later(frozenTime, gate.Break)
-		return gate.Stream(request, send)
-	})
+// held holds back the events of one kind for some time. Then the gate opens, or it breaks, so that what was in between is never seen.
+func held(end func(*inject.Gate)) func(*scene, inject.Call) func() int {
+	return func(s *scene, call inject.Call) func() int {
+		gate := inject.NewGate()
+		return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+			gate.Close()
+			s.later(frozenTime, func() { end(gate) })
+			return gate.Stream(request, send)
+		})
+	}
 }
 
 // overwritten holds back the events of the object that is written, and ends the watch then, so that only what became of it is seen.
@@ -238,16 +240,6 @@ func repeatEvents(s *scene, call inject.Call) func() int {
 	}))
 }
 
-// delayed holds back the events of one kind for some time.
-func delayed(s *scene, call inject.Call) func() int {
-	gate := inject.NewGate()
-	return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
-		gate.Close()
-		s.later(frozenTime, gate.Open)
-		return gate.Stream(request, send)
-	})
-}
-
 // closeWatches ends all watches.
 func closeWatches(s *scene, call inject.Call) func() int {
 	gate := inject.NewGate()
@@ -261,9 +253,12 @@ const lateTime = 200 * time.Millisecond
 // lateWrite pauses the process, lets another one work, and lets the paused one go on until its write is done.
 func lateWrite(s *scene, call inject.Call) func() int {
 	return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+		old := s.newest()
+		if old == nil {
+			return send.RoundTrip(request)
+		}
 		s.fault(1)
 		defer s.later(lateTime, func() { s.fault(-1) })
-		old := s.newest()
 		old.Pause()
 		s.start()
 		_ = s.rest(time.Second)

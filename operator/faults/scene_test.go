@@ -106,17 +106,22 @@ func (s *scene) start() {
 	s.processes = append(s.processes, started)
 }
 
-// newest returns the process that was started last.
+// newest returns the process that was started last, nil after the end: a fault may come late.
 func (s *scene) newest() *process {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if s.ended {
+		return nil
+	}
 	return s.processes[len(s.processes)-1]
 }
 
 // crash ends the newest process at once, and starts another one.
 func (s *scene) crash() {
-	s.newest().kill()
-	s.start()
+	if newest := s.newest(); newest != nil {
+		newest.kill()
+		s.start()
+	}
 }
 
 // end stops all processes.
