@@ -133,6 +133,9 @@ func (a *Applier) change(
 func (a *Applier) changeOf(
 	reference owned.Reference, recorded *owned.Recorded, encoded []byte, wanted *unstructured.Unstructured, found client.Object,
 ) (*Change, error) {
+	if recorded != nil && recorded.Named != nil && *recorded.Named != recordOf(found) {
+		return nil, reconcileerror.Stale(fmt.Errorf("%s %s was given another pod template during the reconcile", reference.Kind, reference.Name))
+	}
 	if recorded != nil && recordOf(wanted) == "" && recorded.Record != "" && recordOf(found) == recorded.Record {
 		nameRecord(wanted, recorded.Record) // It was named in an earlier write, and stays so.
 	}

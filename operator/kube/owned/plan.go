@@ -91,6 +91,10 @@ type Recorded struct {
 	// reason to write it, but a write changes how that release would recognise it.
 	Record string
 
+	// Named is the record that the workload named when the plan was made, nil if there was no workload. A workload that names another one
+	// by now was given another template, perhaps by a process that leads instead of this one, and the plan is outdated.
+	Named *string `json:"-"`
+
 	// SpecApplied is true if the spec of the owner has been applied before: then only somebody else can have changed the size.
 	SpecApplied bool
 

@@ -97,7 +97,7 @@ func (p *Plan) addWorkload(in inputs.Inputs, wanted workload, decision pending.D
 	p.Records = records.all
 	p.Present = append(p.Present, wanted.make(in, records.all[0]))
 	p.Recorded = append(p.Recorded, owned.Recorded{
-		Object: reference, Record: records.all[0].Name, SpecApplied: in.Memcached.Status.ObservedGeneration == in.Memcached.Generation,
+		Object: reference, Record: records.all[0].Name, Named: wanted.given.NamedRecord(), SpecApplied: in.Memcached.Status.ObservedGeneration == in.Memcached.Generation,
 		Changed: wanted.given != nil && (wanted.given.Record == nil && !records.all[0].TakenOver ||
 			wanted.given.Record != nil && wanted.given.Record.Name != records.all[0].Name),
 		Release:   ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Release,

@@ -75,6 +75,9 @@ type Workload struct {
 	// Record is the newest record, nil if an earlier release gave the template and there is none yet.
 	Record *Record
 
+	// Names is the name of the record that the object names, empty if it names none, nil if there is no object.
+	Names *string
+
 	// Unrecorded is true when the object has no record of what it was given. Template is then what the API server says was
 	// applied, and Spec is not known.
 	Unrecorded bool
@@ -94,6 +97,14 @@ type Workload struct {
 
 	// RolledOut is true when Complete is, and the template is that of Record.
 	RolledOut bool
+}
+
+// NamedRecord returns the name of the record that the object names, empty if it names none, nil if there is no object.
+func (w *Workload) NamedRecord() *string {
+	if w == nil {
+		return nil
+	}
+	return w.Names
 }
 
 // Uses reports whether a revision refers to a record.

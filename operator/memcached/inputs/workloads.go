@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -39,7 +40,7 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 		return err
 	}
 	if found {
-		in.Deployment.setComplete(workload.OfDeployment(deployment), deployment, in.Memcached)
+		in.Deployment.observe(workload.OfDeployment(deployment), deployment, in.Memcached)
 	}
 	set := &appsv1.StatefulSet{}
 	if found, err = m.find(ctx, in.Memcached, set, stable); err != nil {
@@ -51,7 +52,7 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 	if in.StatefulSet.Records, err = m.revisionRecords(ctx, in); err != nil || !found {
 		return err
 	}
-	in.StatefulSet.setComplete(workload.OfStatefulSet(set), set, in.Memcached)
+	in.StatefulSet.observe(workload.OfStatefulSet(set), set, in.Memcached)
 	if set.Status.ObservedGeneration >= set.Generation {
 		in.StatefulSet.Revision = set.Status.UpdateRevision
 	}
@@ -59,9 +60,11 @@ func (m *Reader) readWorkloads(ctx context.Context, in *Inputs) error {
 	return nil
 }
 
-func (w *Workload) setComplete(status *workload.Status, object client.Object, owner *v1alpha1.Memcached) {
+// observe sets what the object says about itself.
+func (w *Workload) observe(status *workload.Status, object client.Object, owner *v1alpha1.Memcached) {
+	w.Names = ptr.To(object.GetAnnotations()[owned.RecordAnnotation])
 	w.Complete = status.Complete() && status.Wanted == owner.Spec.Size
-	w.RolledOut = w.Complete && w.Record != nil && w.Record.Name == object.GetAnnotations()[owned.RecordAnnotation]
+	w.RolledOut = w.Complete && w.Record != nil && w.Record.Name == *w.Names
 }
 
 // given returns what a workload was given, nil if there is no workload: the record that it names. Without a workload, it is the newest

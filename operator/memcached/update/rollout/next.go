@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/kube/workload"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
@@ -16,6 +18,10 @@ func Next(i Input) (Step, error) {
 	set := i.StatefulSet
 	if set.Status.ObservedGeneration < set.Generation || set.Status.UpdateRevision == "" {
 		return Step{Kind: Wait, Message: "Kubernetes has not processed the latest change yet", After: later}, nil
+	}
+	if named := set.Spec.Template.Annotations[owned.RecordAnnotation]; named != "" && inputs.RecordNamed(i.Records, named) == nil {
+		// Another process leads by now, or did until now: against its template, no pod of an older one may count as up to date.
+		return Step{Kind: Wait, Message: "The StatefulSet has just been given another pod template", After: soon}, nil
 	}
 	if members := i.members(); i.Progress(Step{}).Updated == int32(len(members)) {
 		return *cmp.Or(i.missing(members), &Step{Kind: None}), nil

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,6 +24,22 @@ func TestNone(t *testing.T) {
 	c.set.Spec.Replicas = ptr.To[int32](0)
 	c.seeTemplate()
 	expect(t, c.next(), rollout.None, -1, "")
+}
+
+// A process that was paused while another one led has the StatefulSet of the other one, and only its own records. By these, pods of the old
+// template would be up to date: they would get the label of the new revision, and stay as they are for good.
+func TestATemplateThatNobodyHasTheRecordOf(t *testing.T) {
+	c := newCluster(t, 2, withWarmRestart())
+	before := slices.Clone(c.records)
+	c.want(withWarmRestart().with(newAgent))
+	input := c.input()
+	input.Records = before
+	step, err := rollout.Next(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, step, rollout.Wait, -1, "has just been given another pod template")
+	expect(t, c.next(), rollout.Patch, 1, "agentImage (Live)")
 }
 
 // A missing pod is waited for although all others are up to date, because no watched object may report it.
