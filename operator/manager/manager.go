@@ -106,6 +106,9 @@ type Options struct {
 	// SecretRecheck is how long a Secret that the operator made is not read, because it is not watched. Default: nine minutes.
 	SecretRecheck time.Duration
 
+	// AgentStates asks the agents of pods for the state of their memcached, by the name of the pod. Default: over the network.
+	AgentStates func(context.Context, []corev1.Pod) map[string]*agentapi.State
+
 	// NewClient makes the manager's client. Default: that of controller-runtime.
 	NewClient client.NewClientFunc
 }
@@ -157,6 +160,9 @@ func addAll(mgr manager.Manager, options Options) error {
 	if options.SecretRecheck == 0 {
 		options.SecretRecheck = secretRecheck
 	}
+	if options.AgentStates == nil {
+		options.AgentStates = (&inputs.Agents{Fetch: agentapi.Fetch}).States
+	}
 	if options.Work == nil {
 		options.Work = olmcondition.NewTracker(clock.RealClock{})
 	}
@@ -192,7 +198,7 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.Images, Features: features.Get,
 				ServiceAnnotations: options.ServiceAnnotations,
 			},
-			States:   (&inputs.Agents{Fetch: agentapi.Fetch}).States,
+			States:   options.AgentStates,
 			Executor: &executor.Executor{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		},
 		&application.Reconciler{

@@ -26,8 +26,12 @@ func TestParseArguments(t *testing.T) {
 			},
 		},
 		"the value attached": {[]string{"-m100", "-I2097152"}, func(a *args.Arguments) { a.CacheMemory, a.MaxItemSize = 100, 2<<20 }},
-		"long names":         {[]string{"--memory-limit=100", "--threads", "8"}, func(a *args.Arguments) { a.CacheMemory, a.Threads = 100, 8 }},
-		"switches":           {[]string{"-C", "--enable-ssl"}, func(a *args.Arguments) { a.NoCAS, a.TLS = true, true }},
+		"the smallest and the largest size, and one character": {[]string{"-I", "0", "-m", "9223372036854775807", "-n", "2147483647"}, func(a *args.Arguments) {
+			a.MaxItemSize, a.CacheMemory, a.MinItemSpace = 0, 9223372036854775807, 2147483647
+		}},
+		"the largest item size, in bytes": {[]string{"-I", "1099511627776"}, func(a *args.Arguments) { a.MaxItemSize = 1 << 40 }},
+		"long names":                      {[]string{"--memory-limit=100", "--threads", "8"}, func(a *args.Arguments) { a.CacheMemory, a.Threads = 100, 8 }},
+		"switches":                        {[]string{"-C", "--enable-ssl"}, func(a *args.Arguments) { a.NoCAS, a.TLS = true, true }},
 		"extended options, sorted by what they are for": {
 			[]string{"-o", "ssl_key=k,slab_chunk_max=16,modern,ssl_chain_cert=c", "-o", "no_slab_reassign"},
 			func(a *args.Arguments) {
@@ -65,11 +69,15 @@ func TestParseArgumentsRefuses(t *testing.T) {
 		`memcached's argument -m: it has no value`: {"-c", "1", "-m"},
 		`memcached's argument -I: it has no value`: {"--max-item-size="},
 		`"64" is not an option of memcached: write each option and each value as a word of its own, and no value for an option that takes none`: {"-v", "64"},
-		`memcached's argument -m: "=64" is not a whole number`:                       {"-m=64"},
-		`memcached's argument -c: "99999999999" is not a whole number, or too large`: {"-c", "99999999999"},
-		`memcached's argument -I: "1g" is not a size in bytes, nor one with k or m`:  {"-I", "1g"},
-		`memcached's argument -t: "four" is not a whole number, or too large`:        {"--threads=four"},
-		`memcached's argument -o: "large" is not a whole number, or too large`:       {"-o", "hashpower=large"},
+		`memcached's argument -m: "=64" is not a whole number`:                                 {"-m=64"},
+		`memcached's argument -c: "99999999999" is not a whole number, or too large`:           {"-c", "99999999999"},
+		`memcached's argument -I: "1g" is not a size in bytes, nor one with k or m`:            {"-I", "1g"},
+		`memcached's argument -c: "2147483648" is not a whole number, or too large`:            {"-c", "2147483648"},
+		`memcached's argument -I: "1099511627777" is not a size in bytes, nor one with k or m`: {"-I", "1099511627777"},
+		`memcached's argument -I: "-1" is not a size in bytes, nor one with k or m`:            {"-I", "-1"},
+		`memcached's argument -I: "k" is not a size in bytes, nor one with k or m`:             {"-I", "k"},
+		`memcached's argument -t: "four" is not a whole number, or too large`:                  {"--threads=four"},
+		`memcached's argument -o: "large" is not a whole number, or too large`:                 {"-o", "hashpower=large"},
 	} {
 		if got, err := args.Parse(arguments); err == nil || err.Error() != want {
 			t.Errorf("%q gives %+v and %v, want %s", arguments, got, err, want)
@@ -117,5 +125,34 @@ func TestFormatKeepsTheOrderOfReleases(t *testing.T) {
 		"-Z", "-o", "ssl_key=k,ssl_ca_cert=c"}
 	if difference := cmp.Diff(want, a.Format()); difference != "" {
 		t.Errorf("the command line differs (-want +got):\n%s", difference)
+	}
+}
+
+// With another layout, memcached starts empty although its memory file is there. Everything else may change and keep the items.
+func TestWhatDecidesOnTheLayout(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*args.Arguments)
+		same bool
+	}{
+		"nothing":              {func(*args.Arguments) {}, true},
+		"the memory":           {func(a *args.Arguments) { a.CacheMemory++ }, false},
+		"the largest item":     {func(a *args.Arguments) { a.MaxItemSize++ }, false},
+		"the smallest item":    {func(a *args.Arguments) { a.MinItemSpace++ }, false},
+		"the growth":           {func(a *args.Arguments) { a.GrowthFactor = "2" }, false},
+		"items without CAS":    {func(a *args.Arguments) { a.NoCAS = true }, false},
+		"another slab option":  {func(a *args.Arguments) { a.SlabOptions = []string{"slab_chunk_max=16"} }, false},
+		"connections, threads": {func(a *args.Arguments) { a.MaxConnections, a.Threads, a.HashPower = 1, 2, 22 }, true},
+		"TLS and users":        {func(a *args.Arguments) { a.TLS, a.TLSOptions, a.AuthFile = true, []string{"ssl_key=k"}, "/users/file" }, true},
+		"the port":             {func(a *args.Arguments) { a.Port++ }, true},
+		"others":               {func(a *args.Arguments) { a.Other = []string{"-v"} }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after := args.Default(), args.Default()
+			before.SlabOptions, after.SlabOptions = []string{"no_slab_reassign"}, []string{"no_slab_reassign"}
+			c.edit(&after)
+			if got := before.SameLayout(after); got != c.same {
+				t.Errorf("memcached finds the items: %t, want %t", got, c.same)
+			}
+		})
 	}
 }

@@ -62,6 +62,12 @@ type Option struct {
 	Written string
 }
 
+// Incomplete tells whether the option needs a value and has none, so that memcached would not start. Of a long name that memcached is not
+// known to have, that is not known.
+func (o Option) Incomplete() bool {
+	return o.Value == "" && !strings.HasPrefix(o.Name, "--") && !strings.Contains(alone, o.Name[1:])
+}
+
 // Options takes arguments apart as memcached does: "-vm64" is two options, and a long name may be cut short. The error names
 // a word that is no option.
 func Options(arguments []string) ([]Option, error) {

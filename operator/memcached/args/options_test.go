@@ -25,6 +25,8 @@ func TestOptionsAreTakenApartAsMemcachedDoes(t *testing.T) {
 		"--max-reqs-per-event 9": {{Name: "-R", Value: "9", Written: "--max-reqs-per-event"}},
 		"--lock-memory -R 9":     {{Name: "-k", Written: "--lock-memory"}, {Name: "-R", Value: "9", Written: "-R"}},
 		"--from-the-future 9":    {{Name: "--from-the-future", Value: "9", Written: "--from-the-future"}},
+		"--from-the-future":      {{Name: "--from-the-future", Written: "--from-the-future"}},
+		"--from-the-future -9":   {{Name: "--from-the-future", Written: "--from-the-future"}, {Name: "-9", Written: "-9"}},
 		"--daem":                 {{Name: "-d", Written: "--daem"}},
 		"-o a,b":                 {{Name: "-o", Value: "a,b", Written: "-o"}},
 		"-m":                     {{Name: "-m", Written: "-m"}},
@@ -42,6 +44,18 @@ func TestAWordThatIsNoOptionIsNamed(t *testing.T) {
 	for _, written := range [][]string{{"64"}, {"-v", "x"}, {"--"}, {"-"}, {""}} {
 		if got, err := args.Options(written); err == nil || !strings.Contains(err.Error(), "is not an option") {
 			t.Errorf("%q became %v, %v", written, got, err)
+		}
+	}
+}
+
+func TestAnOptionWithoutItsValueIsIncomplete(t *testing.T) {
+	for written, want := range map[string]bool{
+		"-o": true, "-m": true, "-vm": true, "--memory-limit": true, "--memory-limit=": true, "--listen": true,
+		"-v": false, "-m 64": false, "-m64": false, "--memory-limit=64": false, "--enable-ssl": false, "--from-the-future": false,
+	} {
+		options, err := args.Options(strings.Fields(written))
+		if err != nil || options[len(options)-1].Incomplete() != want {
+			t.Errorf("%s is incomplete: %t, %v, want %t", written, !want, err, want)
 		}
 	}
 }

@@ -20,6 +20,7 @@ func checkCombination(spec v1alpha1.MemcachedSpec) error {
 			"spec.warmRestart needs spec.workload StatefulSet, because a Deployment replaces its pods to change them: set the workload, or remove warmRestart"},
 		{spec.HitRatioGate != nil && !stable,
 			"spec.hitRatioGate needs spec.workload StatefulSet, because Kubernetes itself replaces the pods of a Deployment: set the workload, or remove hitRatioGate"},
+		{len(spec.Resources.Claims) > 0, "spec.resources.claims cannot be used, because memcached needs no device: remove it"},
 	} {
 		if check.wrong {
 			return reconcileerror.Terminal(v1alpha1.ReasonInvalidCombination, errors.New(check.message))

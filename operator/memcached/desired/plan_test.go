@@ -267,7 +267,10 @@ func TestACacheGoesOnWithASpecThatCannotBe(t *testing.T) {
 		"too little memory": {func(s *v1alpha1.MemcachedSpec) {
 			s.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("32Mi")}
 		}, v1alpha1.ReasonInvalidSizing, "Set at least"},
-		"an argument that has a field": {func(s *v1alpha1.MemcachedSpec) { s.ExtraArgs = []string{"-v", "-m", "9"} }, v1alpha1.ReasonInvalidArguments, "use that field"},
+		"an argument that has a field":  {func(s *v1alpha1.MemcachedSpec) { s.ExtraArgs = []string{"-v", "-m", "9"} }, v1alpha1.ReasonInvalidArguments, "use that field"},
+		"an argument without its value": {func(s *v1alpha1.MemcachedSpec) { s.ExtraArgs = []string{"-v", "-o"} }, v1alpha1.ReasonInvalidArguments, "-o needs a value"},
+		"devices": {func(s *v1alpha1.MemcachedSpec) { s.Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}} },
+			v1alpha1.ReasonInvalidCombination, "remove it"},
 		"a Secret that is not there": {func(s *v1alpha1.MemcachedSpec) { s.TLS = &v1alpha1.MemcachedTLS{SecretName: "tls"} },
 			v1alpha1.ReasonSecretNotFound, "there is no Secret tls in the namespace default"},
 	} {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/utils/ptr"
@@ -40,7 +43,14 @@ func startKubelet() (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := Client.Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}); err != nil {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}
+	if err := Client.Create(context.Background(), node); err != nil {
+		return nil, err
+	}
+	// The API server refuses to resize pods beyond what their node has.
+	node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("1Ti")}
+	node.Status.Capacity = node.Status.Allocatable
+	if err := Client.Status().Update(context.Background(), node); err != nil {
 		return nil, err
 	}
 	return start(mgr), nil
@@ -48,17 +58,37 @@ func startKubelet() (stop func() error, err error) {
 
 type kubelet struct{ client.Client }
 
+// endTime is how long a pod takes to end at least if its eviction has not been noticed.
+const endTime = 50 * time.Millisecond
+
 // Reconcile makes one step for a pod.
 func (k *kubelet) Reconcile(ctx context.Context, pod *corev1.Pod) (_ reconcile.Result, err error) {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():
+		evicted, err := evictionUnderWay(ctx, pod)
+		if err != nil || evicted {
+			return reconcile.Result{RequeueAfter: endTime}, err
+		}
 		err = k.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
+		return reconcile.Result{}, client.IgnoreNotFound(err)
 	case pod.Spec.NodeName == "":
 		err = k.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}})
 	case startContainers(pod):
 		err = k.Status().Update(ctx, pod)
 	}
 	return reconcile.Result{}, client.IgnoreNotFound(err)
+}
+
+// evictionUnderWay tells whether the disruption controller has not noticed yet that an evicted pod is being deleted. It would take the next
+// pod of that name for the evicted one, and allow no eviction for two minutes. Pods of a real kubelet take longer to end than it takes to
+// notice that.
+func evictionUnderWay(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	budgets := &policyv1.PodDisruptionBudgetList{}
+	err := Client.List(ctx, budgets, client.InNamespace(pod.Namespace))
+	return slices.ContainsFunc(budgets.Items, func(budget policyv1.PodDisruptionBudget) bool {
+		_, disrupted := budget.Status.DisruptedPods[pod.Name]
+		return disrupted
+	}), err
 }
 
 // startContainers starts the containers of a pod that do not run yet or whose image has changed, and reports them. It returns

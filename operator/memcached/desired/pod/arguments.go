@@ -85,6 +85,9 @@ func checkExtra(spec v1alpha1.MemcachedSpec) error {
 		if why := reserved[name]; why != "" {
 			return fmt.Errorf("spec.extraArgs: %s cannot be used, because %s: remove it", option.Written, why)
 		}
+		if option.Incomplete() {
+			return fmt.Errorf("spec.extraArgs: %s needs a value: add it as the next word, or remove %s", option.Written, option.Written)
+		}
 		if name == "-o" && strings.Contains(","+option.Value, ",ssl_") {
 			return fmt.Errorf("spec.extraArgs: options of TLS are set by spec.tls: remove %s %s", option.Written, option.Value)
 		}
