@@ -35,9 +35,7 @@ func (a *Applier) absent(ctx context.Context, owner client.Object, reference own
 		ResourceVersion: ptr.To(object.GetResourceVersion()),
 	}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case apierrors.IsConflict(err):
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return reconcileerror.Stale(fmt.Errorf("delete %s %s: %w", reference.Kind, key, err))
 	case err != nil:
 		return fmt.Errorf("delete %s %s: %w", reference.Kind, key, err)

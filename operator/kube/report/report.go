@@ -215,9 +215,9 @@ func (r *Reporter) WriteStatus(ctx context.Context, before, after Object) error 
 	written := after.DeepCopyObject().(client.Object)
 	err := r.Client.Status().Patch(ctx, written, patch, client.FieldOwner(owned.Manager))
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil // The object was deleted in the meantime.
-	case apierrors.IsConflict(err):
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		// Usually the object was deleted in the meantime, and the next reconcile finds none. But the API server also says that it finds
+		// nothing while it takes over another version of the CRD.
 		return reconcileerror.Stale(fmt.Errorf("write the status: %w", err))
 	case err != nil:
 		return fmt.Errorf("write the status: %w", err)
