@@ -25,7 +25,6 @@ LONGEST := ./operator/memcached/controller ./operator/agent ./operator/memcached
 GO_TEST := go test -vet=off -ldflags=-s -json
 BENCH ?= all
 SAMPLE ?= 0
-PLAN ?=
 STATE ?= $(CACHE)/faults.txt
 FUZZTIME ?= 5m
 FUZZERS ?= 1
@@ -90,9 +89,11 @@ test: ## unit, golden and envtest tests; needs no root and no cluster (RACE=-rac
 	AUDIT_LOGS=$(CACHE)/audit KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
 	sh -c 'result=0; $(if $(RACE),$(GO_TEST) -trimpath $(PURE) || result=$$?; CGO_ENABLED=1 )$(GO_TEST) -p $(TEST_PACKAGES) $(or $(RACE),-trimpath) $(LONGEST) $$(go list ./...$(if $(RACE), | grep -v $(PURE:.%=%))) || result=$$?; cd hack/cluster && $(GO_TEST) -trimpath ./... && exit $$result'
 	@$(GO_RUN) ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
-faults mutants: ## run the operator under faults, from where it was interrupted (PLAN=F2/lost for some, SAMPLE=300 for a part), or with known bugs
-	@assets=$$($(CLUSTER) assets); go test -c -tags faults -vet=off -trimpath -ldflags=-s -o $(CACHE)/faults.test ./operator/faults; cd operator/faults && KUBEBUILDER_ASSETS=$$assets \
-	$(CACHE)/faults.test -test.parallel 16 -test.timeout 3h -test.run '$(if $(filter faults,$@),TestPlans,TestMutantsAreFlagged)' -sample $(SAMPLE) -plan '$(PLAN)' -state '$(STATE)'
+faults operations mutants: ## run the operator under faults; give every field every value; do both with known bugs (PLAN=F2/lost for some, SAMPLE=300 for a part)
+	@assets=$$($(CLUSTER) assets); go test -c -tags faults -vet=off -trimpath -ldflags=-s -o $(CACHE)/$@.test ./operator/faults; cd operator/faults && KUBEBUILDER_ASSETS=$$assets \
+	$(CACHE)/$@.test -test.parallel 16 -test.timeout 3h -test.run '(?i)^Test$@' -sample $(SAMPLE) -plan '$(PLAN)' -state '$(STATE)'
+mutation: ## change the packages that decide, one small change at a time: their tests have to notice (PACKAGES=./operator/memcached/args)
+	@$(GO_RUN) ./hack/mutation $(PACKAGES)
 fuzz: ## run each fuzz target for FUZZTIME; what they find is in testdata/fuzz of its package
 	@memcached=$$($(CLUSTER) memcached); export MEMCACHED_ROOTS=$$memcached; git grep -Eo '^func Fuzz\w+' -- '*_test.go' | sed 's,\(.*\)/[^/]*:func \(.*\),./\1 \2,' | while read -r folder target; do \
 	echo "$$folder $$target"; go test "$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s -parallel $(FUZZERS); done

@@ -88,7 +88,7 @@ func ofAnotherWorkload(c inject.Call) func(string) bool {
 func ofOtherPods(inject.Call) func(string) bool { return otherPods }
 
 func otherPods(field string) bool {
-	return strings.HasPrefix(field, "pods/") && (strings.HasSuffix(field, ": managers") || strings.HasSuffix(field, "eneration")) || strings.HasPrefix(field, "deployments/") && strings.Contains(field, ": status.conditions")
+	return strings.HasPrefix(field, "pods/") && (strings.HasSuffix(field, ": managers") || strings.HasSuffix(field, "eneration") || strings.HasSuffix(field, ".restartCount")) || strings.HasPrefix(field, "deployments/") && strings.Contains(field, ": status.conditions")
 }
 
 // objectOf returns an empty object of the kind and name that a call writes.

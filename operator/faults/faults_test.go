@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
@@ -27,7 +28,7 @@ const late = 3 * time.Second
 // window is how long nothing may be written after everything is as it should be.
 const window = time.Second
 
-func TestPlans(t *testing.T) {
+func TestFaults(t *testing.T) {
 	f, err := startFeed()
 	if err != nil {
 		t.Fatal(err)
@@ -49,15 +50,18 @@ func TestPlans(t *testing.T) {
 	for _, w := range needed() {
 		plans = append(plans, plansOf(w, baselines[w.name])...)
 	}
-	plans = selected(plans)
+	plans = selected(plans, (*plan).id)
 	all := len(plans)
 	if all == 0 {
 		t.Fatalf("no plan has %q in its name: names are like F2/lost/deployment/patch_deployments.cache_#1", *only)
 	}
 	plans = slices.DeleteFunc(plans, func(p *plan) bool { return passed[p.id()] })
-	stop := progress(results, len(plans), all-len(plans))
+	stop, before := progress(results, len(plans), all-len(plans)), goleak.IgnoreCurrent()
 	t.Cleanup(func() {
 		stop()
+		if err := leaks(before); err != nil {
+			t.Errorf("O9: goroutines of processes that ended: %v", err)
+		}
 		_, _ = fmt.Fprint(os.Stderr, results)
 		if err := to.Close(); err != nil {
 			t.Error(err)
@@ -69,6 +73,20 @@ func TestPlans(t *testing.T) {
 			p.run(t, f, baselines[p.workload.name], results)
 		})
 	}
+}
+
+// leaks waits until all goroutines have ended that were started since. Connections that nobody uses stay open for a while.
+func leaks(since goleak.Option) (err error) {
+	for end := time.Now().Add(stopsWithin); time.Now().Before(end); {
+		err = goleak.Find(since, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+			goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"),
+			// Of a manager that watches some namespaces only, as those of the plans do.
+			goleak.IgnoreTopFunction("sigs.k8s.io/controller-runtime/pkg/cache.newMultiNamespaceInformerHandlerRegistration.func1"))
+		if err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // progress says from time to time how many plans were run.

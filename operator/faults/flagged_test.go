@@ -19,11 +19,16 @@ import (
 // mutantSample is how many plans of those that should find a known bug are run.
 const mutantSample = "400"
 
-// flags matches the oracle of a finding.
-var flags = regexp.MustCompile(`\bO\d+: `)
+var (
+	// flags matches the oracle of a finding.
+	flags = regexp.MustCompile(`\bO\d+: `)
 
-// TestMutantsAreFlagged builds this program with each known bug, and fails if no plan notices it: then the plans notice too little.
-func TestMutantsAreFlagged(t *testing.T) {
+	// alone matches how to run a plan alone.
+	alone = regexp.MustCompile(`make (?:faults|operations) PLAN='(.*)'`)
+)
+
+// TestMutants builds this program with each known bug, and fails if no plan notices it: then the plans notice too little.
+func TestMutants(t *testing.T) {
 	mutants, err := faults.ReadMutants(faults.Mutants)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +78,11 @@ func runMutant(t *testing.T, m faults.Mutant, root, baselines string) (oracles [
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	run := exec.Command(program, "-test.run=TestPlans", "-test.failfast", "-test.parallel=16", "-test.timeout=30m",
+	test := "TestFaults"
+	if strings.HasPrefix(m.Plans, "O") {
+		test = "TestOperations"
+	}
+	run := exec.Command(program, "-test.run=^"+test+"$", "-test.failfast", "-test.parallel=16", "-test.timeout=30m",
 		"-baselines="+baselines, "-sample="+mutantSample, "-plan="+m.Plans)
 	output, err := run.CombinedOutput()
 	if err == nil {
@@ -83,8 +92,8 @@ func runMutant(t *testing.T, m faults.Mutant, root, baselines string) (oracles [
 		oracles = append(oracles, strings.TrimSuffix(found, ": "))
 	}
 	slices.Sort(oracles)
-	if _, after, found := strings.Cut(string(output), "make faults PLAN="); found {
-		plan, _, _ = strings.Cut(after, "\n")
+	if found := alone.FindStringSubmatch(string(output)); found != nil {
+		plan = found[1]
 	}
 	if len(oracles) == 0 {
 		t.Logf("%s", output)

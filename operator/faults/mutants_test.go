@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,7 +26,13 @@ func TestMutantsApply(t *testing.T) {
 			if _, err := m.Overlay(root, directory); err != nil {
 				t.Fatal(err)
 			}
-			patched, err := filepath.Glob(filepath.Join(directory, "operator", "*", "*", "*.go"))
+			var patched []string
+			err := filepath.WalkDir(directory, func(path string, _ fs.DirEntry, err error) error {
+				if filepath.Ext(path) == ".go" {
+					patched = append(patched, path)
+				}
+				return err
+			})
 			if err != nil || len(patched) != 1 {
 				t.Fatalf("%v are patched: %v", patched, err)
 			}

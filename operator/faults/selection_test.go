@@ -32,21 +32,22 @@ func needed() []*workload {
 	return workloads
 }
 
-// selected returns the plans to run: always the same ones for the same number.
-func selected(plans []*plan) []*plan {
-	plans = slices.DeleteFunc(plans, func(p *plan) bool { return !strings.Contains(p.id(), *only) })
+// selected returns those of all plans to run, always the same ones for the same number. id names a plan, its class first.
+func selected[Plan any](all []Plan, id func(Plan) string) []Plan {
+	all = slices.DeleteFunc(all, func(p Plan) bool { return !strings.Contains(id(p), *only) })
 	if *sample == 0 {
-		return plans
+		return all
 	}
-	byClass := map[string][]*plan{}
-	for _, p := range plans {
-		byClass[p.class] = append(byClass[p.class], p)
+	byClass := map[string][]Plan{}
+	for _, p := range all {
+		class, _, _ := strings.Cut(id(p), "/")
+		byClass[class] = append(byClass[class], p)
 	}
-	var chosen []*plan
+	var chosen []Plan
 	for _, class := range slices.Sorted(maps.Keys(byClass)) {
-		all := byClass[class]
-		slices.SortFunc(all, func(a, b *plan) int { return cmp.Compare(hash(a.id()), hash(b.id())) })
-		chosen = append(chosen, all[:min(len(all), max(1, *sample/len(byClass)))]...)
+		of := byClass[class]
+		slices.SortFunc(of, func(a, b Plan) int { return cmp.Compare(hash(id(a)), hash(id(b))) })
+		chosen = append(chosen, of[:min(len(of), max(1, *sample/len(byClass)))]...)
 	}
 	return chosen
 }

@@ -20,6 +20,9 @@ const (
 
 var images = inputs.Images{Memcached: map[string]string{"1.6.18": image, "1.6.45": newImage}, Default: "1.6.18", Agent: agent}
 
+// versionOf returns the version of memcached in an image.
+func versionOf(of string) string { return map[string]string{image: "1.6.18", newImage: "1.6.45"}[of] }
+
 // workload is what users do with the operator.
 type workload struct {
 	name    string

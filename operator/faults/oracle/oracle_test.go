@@ -34,10 +34,12 @@ func run(t *testing.T, seed int) *oracle.History {
 	h := oracle.NewHistory()
 	h.Allow(2)
 	hash := fmt.Sprintf("55b6657d%d", seed)
+	conditions := map[int]string{1: "{type: Ready, status: bad}, {type: Degraded, status: good}", 2: "{type: Degraded, status: good}, {type: Ready, status: bad}"}
 	h.Set("deployments", object(t, fmt.Sprintf(`
 kind: Deployment
 metadata: {name: cache, namespace: test-%d, uid: deployment-%d, resourceVersion: "%d", creationTimestamp: "2026-05-0%dT08:00:00Z"}
-spec: {replicas: 2, host: cache.test-%d.svc}`, seed, seed, seed, seed, seed)))
+spec: {replicas: 2, host: cache.test-%d.svc}
+status: {conditions: [%s]}`, seed, seed, seed, seed, seed, conditions[seed])))
 	h.Set("pods", object(t, fmt.Sprintf(`
 kind: Pod
 metadata: {name: cache-%s-bcdf%d, uid: pod-%d, labels: {pod-template-hash: %s}, ownerReferences: [{uid: deployment-%d, controller: true}]}
@@ -55,7 +57,7 @@ func TestRunsThatDifferOnlyInNamesAndTimesHaveTheSameState(t *testing.T) {
 		t.Errorf("the states differ:\n%s", difference)
 	}
 	for field, want := range map[string]string{
-		"deployments/cache: spec.replicas": "2", "deployments/cache: spec.host": "cache.NAMESPACE.svc",
+		"deployments/cache: status.conditions[Ready].status": "bad", "deployments/cache: spec.replicas": "2", "deployments/cache: spec.host": "cache.NAMESPACE.svc",
 		"secrets/binding: data.host": "NAMESPACE", "pods/cache-template1-*: metadata.ownerReferences[0].uid": "UID of deployments/cache",
 	} {
 		if first[field] != want {

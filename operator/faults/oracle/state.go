@@ -118,7 +118,11 @@ func flatten(state State, object, path string, value any, replace func(string) s
 	case []any:
 		state[object+path+" (length)"] = fmt.Sprint(len(value))
 		for i, element := range value {
-			flatten(state, object, fmt.Sprintf("%s[%d]", path, i), element, replace)
+			key := fmt.Sprint(i)
+			if fields, ok := element.(map[string]any); ok && strings.HasSuffix(path, "status.conditions") {
+				key = fmt.Sprint(fields["type"]) // Their order says what was first.
+			}
+			flatten(state, object, fmt.Sprintf("%s[%s]", path, key), element, replace)
 		}
 	default:
 		state[object+replace(path)] = replace(fmt.Sprint(value))

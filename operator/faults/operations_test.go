@@ -1,0 +1,264 @@
+//go:build faults
+
+package faults_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/example/memcached-operator/operator/faults/oracle"
+)
+
+var sequences = flag.Int("sequences", 60, "how many sequences of changes to make with each kind of object")
+
+// settling is how long nothing happens before an object counts as settled.
+const settling = 400 * time.Millisecond
+
+// operations counts the changes that users made.
+var operations atomic.Int64
+
+// Each field of each spec gets each value, and the value from before; then specs change at random. Afterwards, all is as if the object had
+// been created like that.
+func TestOperations(t *testing.T) {
+	f, err := startFeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type operation struct {
+		id   string
+		test func(*testing.T)
+	}
+	var all []operation
+	for _, o := range operands {
+		for _, field := range o.fields {
+			all = append(all, operation{"O4/" + o.name + "/" + field.path, func(t *testing.T) { o.testField(t, f, field) }})
+		}
+		for n := range *sequences {
+			all = append(all, operation{fmt.Sprintf("O5/%s/%d", o.name, n), func(t *testing.T) { o.testSequence(t, f, uint64(n)) }})
+		}
+	}
+	all = selected(all, func(o operation) string { return o.id })
+	if len(all) == 0 {
+		t.Fatalf("no plan has %q in its name: names are like O4/deployment/threads and O5/statefulset/7", *only)
+	}
+	start := time.Now()
+	t.Cleanup(func() {
+		_, _ = fmt.Fprintf(os.Stderr, "%d operations in %d plans, %s\n", operations.Load(), len(all), time.Since(start).Round(time.Second))
+	})
+	for _, o := range all {
+		t.Run(o.id, func(t *testing.T) {
+			t.Parallel()
+			o.test(t)
+			if t.Failed() {
+				t.Logf("to run it alone: make operations PLAN='%s'", o.id)
+			}
+		})
+	}
+}
+
+// end is when a change counts as done: it makes a check for a new spec.
+type end func(s *scene, spec map[string]any) func(*scene) error
+
+// begin returns a scene in which the object was created with changes.
+func (o *operand) begin(t *testing.T, f *feed, until end, changes ...string) *scene {
+	t.Helper()
+	s := newScene(t, f, &workload{name: o.name})
+	if err := o.beside(s); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	spec, err := o.with(s, changes...)
+	if err == nil {
+		err = o.change(s, spec)
+	}
+	if err == nil {
+		err = s.await(until(s, spec))
+	}
+	if err != nil {
+		t.Fatalf("create %v: %v", spec, err)
+	}
+	return s
+}
+
+// change gives the object a spec.
+func (o *operand) change(s *scene, spec map[string]any) error {
+	operations.Add(1)
+	s.history.Allow(o.pods(spec))
+	return o.set(s, spec)
+}
+
+// settled is the end of a change: everything is as the spec says, and nothing happens any more.
+func (o *operand) settled(s *scene, spec map[string]any) func(*scene) error {
+	quiet := s.quiet(settling)
+	return func(s *scene) error {
+		if err := quiet(s); err != nil {
+			return err
+		}
+		if degraded := o.message(s, "Degraded", "True"); degraded != "" || o.message(s, "Progressing", "False") == "" {
+			return fmt.Errorf("the operator is not done with the newest spec, and says %q", degraded)
+		}
+		return o.showsReady(s, o.pods(spec))
+	}
+}
+
+// says is the end of a change to which the operator has something to say.
+func (o *operand) says(what string) end {
+	return func(s *scene, _ map[string]any) func(*scene) error {
+		quiet := s.quiet(settling)
+		return func(s *scene) error {
+			err := quiet(s)
+			if degraded := o.message(s, "Degraded", "True"); err == nil && (degraded == "" || !strings.Contains(degraded, what)) {
+				err = fmt.Errorf("the operator says %q, want %q", degraded, what)
+			}
+			return err
+		}
+	}
+}
+
+// showsReady says whether the status shows so many pods, all of them ready. What it says of a single pod may be ten seconds old.
+func (o *operand) showsReady(s *scene, pods int64) error {
+	object := s.history.Find(o.resource, o.object).Object
+	if is, _, _ := unstructured.NestedInt64(object, "status", "readyReplicas"); is != pods {
+		return fmt.Errorf("%v pods are ready, want %d", is, pods)
+	}
+	endpoints, _, _ := unstructured.NestedSlice(object, "status", "endpoints")
+	for _, endpoint := range endpoints {
+		if e := endpoint.(map[string]any); e["ready"] != true {
+			return fmt.Errorf("%v is not ready", e["pod"])
+		}
+	}
+	return nil
+}
+
+// testField gives a field each of its values, and each time the one from before again.
+func (o *operand) testField(t *testing.T, f *feed, field field) {
+	s := o.begin(t, f, o.settled)
+	before := s.history.State(s.namespace)
+	base, err := o.with(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range slices.Concat(field.good, field.bad) {
+		spec, err := o.with(s, v.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, pods := o.children(s), containers(s)
+		if err := o.change(s, spec); err != nil {
+			if v.says == "" || !strings.Contains(err.Error(), v.says) {
+				t.Errorf("%s: the API server says %v, want %q", v.spec, err, v.says)
+			}
+			continue
+		}
+		until := o.settled
+		if v.says != "" {
+			until = o.says(v.says)
+		}
+		if err := s.await(until(s, spec)); err != nil {
+			t.Fatalf("%s: %v\n%s", v.spec, err, s.summary())
+		}
+		if i < len(field.good) {
+			o.isShown(t, s, v, shown)
+			o.isAsCreated(t, f, s, until, v.spec)
+		} else if now := containers(s); !slices.Equal(now, pods) {
+			t.Errorf("O7: %s: the containers that run are %v, and were %v", v.spec, now, pods)
+		}
+		if err := errors.Join(o.change(s, base), s.await(o.settled(s, base))); err != nil {
+			t.Fatalf("O6: back from %s: %v\n%s", v.spec, err, s.summary())
+		}
+		report(t, "O6: back from "+v.spec, before, s.history.State(s.namespace), ofTheWay)
+	}
+}
+
+// isShown fails the test unless an object that the operator owns shows the value, and did not before.
+func (o *operand) isShown(t *testing.T, s *scene, v value, before string) {
+	t.Helper()
+	if now := o.children(s); v.shows != "" && !regexp.MustCompile(v.shows).MatchString(now) {
+		t.Errorf("O4: %s: nothing shows %s:\n%s", v.spec, v.shows, now)
+	}
+	if v.shows != "" && regexp.MustCompile(v.shows).MatchString(before) {
+		t.Errorf("O4: %s: %s was shown before:\n%s", v.spec, v.shows, before)
+	}
+}
+
+// isAsCreated fails the test unless everything is as if the object had been created with its spec.
+func (o *operand) isAsCreated(t *testing.T, f *feed, s *scene, until end, changes ...string) {
+	t.Helper()
+	fresh := o.begin(t, f, until, changes...)
+	defer fresh.end()
+	report(t, fmt.Sprintf("O5: %v", changes), fresh.history.State(fresh.namespace), s.history.State(s.namespace), ofTheWay)
+}
+
+// report fails the test if two states differ in other fields than those that may.
+func report(t *testing.T, what string, want, is oracle.State, may *regexp.Regexp) {
+	t.Helper()
+	baseline := oracle.NewBaseline(withoutTheWay(want))
+	if differences := baseline.Differences(withoutTheWay(is), may.MatchString); len(differences) > 0 {
+		t.Errorf("%s:\n%s", what, strings.Join(differences, "\n"))
+	}
+}
+
+var (
+	// ofTheWay are the fields that say how an object came to be as it is.
+	ofTheWay = regexp.MustCompile(`^(replicasets|controllerrevisions)/|: managers$|[gG]eneration$|deployment.kubernetes.io/revision$` +
+		`|^statefulsets/.*: status.(current|update)` +
+		`|example.com/(applied-hash|rendering|record)$|controller-revision-hash$` + // Hashes of what contains the namespace.
+		`|^secrets/(tls|users|expired): |nodePort$` +
+		`|^pods/.*: spec.containers\[0\].args`) // Running pods keep them where the change needs no restart.
+
+	templateNumbers = regexp.MustCompile(`template\d+`)
+)
+
+// withoutTheWay returns a state in which all templates have the same number.
+func withoutTheWay(state oracle.State) oracle.State {
+	now := oracle.State{}
+	for field, value := range state {
+		now[templateNumbers.ReplaceAllString(field, "template")] = templateNumbers.ReplaceAllString(value, "template")
+	}
+	return now
+}
+
+// children returns the YAML of all objects that are there beside the operand.
+func (o *operand) children(s *scene) string {
+	var all []string
+	for _, resource := range observed {
+		for _, object := range s.history.All(resource.Resource) {
+			if resource.Resource == o.resource || resource.Resource == "controllerrevisions" || resource.Resource == "replicasets" || resource.Resource == "pods" {
+				continue
+			}
+			object = object.DeepCopy()
+			object.SetManagedFields(nil)
+			text, err := yaml.Marshal(object.Object)
+			if err != nil {
+				s.Fatal(err)
+			}
+			all = append(all, string(text))
+		}
+	}
+	return strings.Join(all, "\n|\n")
+}
+
+// containers returns all containers that run, with how often they were restarted.
+func containers(s *scene) (all []string) {
+	for _, pod := range s.history.All("pods") {
+		status, _ := pod.Object["status"].(map[string]any)
+		each, _ := status["containerStatuses"].([]any)
+		for _, c := range each {
+			c := c.(map[string]any)
+			all = append(all, fmt.Sprint(pod.GetUID(), c["name"], c["containerID"], c["restartCount"]))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
