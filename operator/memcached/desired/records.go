@@ -49,7 +49,7 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 		record.Spec, record.TakenOver, record.Revision, record.Cause = given.Spec, true, given.Revision, inputs.ByUser
 		record.Hash = given.Hash
 		plan.add(record)
-		plan.write, keep[record.Name] = append(plan.write, record), true
+		plan.write, keep[record.Name] = append(plan.write, plan.all[0]), true
 	}
 	decided := newRecord(in, kind, decision.Given.Template)
 	decided.Cause = decision.Cause

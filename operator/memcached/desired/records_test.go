@@ -186,6 +186,11 @@ func TestAnEarlierReleaseIsTakenOver(t *testing.T) {
 	if !got.Recorded[0].Changed {
 		t.Error("the template counts as unchanged")
 	}
+	for _, configuration := range got.Present {
+		if written, ok := configuration.(*appsv1ac.ControllerRevisionApplyConfiguration); ok && *written.Revision != inputs.RecordNamed(got.Records, *written.Name).Number {
+			t.Errorf("%s is written with the number %d, want %d", *written.Name, *written.Revision, inputs.RecordNamed(got.Records, *written.Name).Number)
+		}
+	}
 }
 
 // A template that stays is not written only to name its record: a Deployment would replace its pods for that.
