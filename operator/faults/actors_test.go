@@ -44,11 +44,22 @@ func firstApply(c inject.Call) bool { return appliesChild(c) && c.Number == 1 }
 
 // lateObjects matches objects that a process may create for an outdated spec although it does not lead any more. The one that leads deletes
 // them, or Kubernetes if the owner is gone. No pods may be among them unless the owner is gone: they would be unused.
-func lateObjects(w *workload, _ inject.Call) func(string) bool {
+func lateObjects(w *workload, c inject.Call) func(string) bool {
 	return func(key string) bool {
 		resource, _, _ := strings.Cut(key, "/")
-		return w.removes || !slices.Contains([]string{"deployments", "statefulsets", "replicasets", "pods"}, resource)
+		return w.removes || pullPods(w, c)(key) || !slices.Contains([]string{"deployments", "statefulsets", "replicasets", "pods"}, resource)
 	}
+}
+
+// pullPods matches the pods that pull images before an update: a process that does not know that one was there may create another.
+func pullPods(*workload, inject.Call) func(string) bool {
+	return func(key string) bool { return strings.HasPrefix(key, "pods/cache-pull-") }
+}
+
+// ofRecords matches what records say of how often the operator went back and forth: if the pod that pulls images is gone, or was not seen, it
+// waits with the template from before.
+func ofRecords(field string) bool {
+	return strings.HasPrefix(field, "controllerrevisions/cache-record-") && (strings.HasSuffix(field, ": revision") || strings.HasSuffix(field, "example.com/note"))
 }
 
 func isWorkload(c inject.Call) bool {
@@ -78,7 +89,7 @@ func generations(inject.Call) func(string) bool {
 func ofAnotherWorkload(c inject.Call) func(string) bool {
 	return func(field string) bool {
 		return generations(c)(field) || isWorkload(c) && (strings.HasPrefix(field, "replicasets/") || strings.HasPrefix(field, "controllerrevisions/") ||
-			strings.Contains(field, "evision") || strings.Contains(field, "collisionCount") || otherPods(field)) ||
+			strings.Contains(field, "evision") || strings.Contains(field, "collisionCount") || strings.HasSuffix(field, ": status.currentReplicas") || otherPods(field)) ||
 			// Its templates are counted anew, and pods are named after them.
 			c.Resource() == "deployments" && (strings.HasPrefix(field, "pods/") || strings.Contains(field, ": status.endpoints[") || strings.Contains(field, ": status.nodes["))
 	}
@@ -88,7 +99,7 @@ func ofAnotherWorkload(c inject.Call) func(string) bool {
 func ofOtherPods(inject.Call) func(string) bool { return otherPods }
 
 func otherPods(field string) bool {
-	return strings.HasPrefix(field, "pods/") && (strings.HasSuffix(field, ": managers") || strings.HasSuffix(field, "eneration") || strings.HasSuffix(field, ".restartCount")) || strings.HasPrefix(field, "deployments/") && strings.Contains(field, ": status.conditions")
+	return ofRecords(field) || strings.HasPrefix(field, "pods/") && (strings.HasSuffix(field, ": managers") || strings.HasSuffix(field, "eneration") || strings.HasSuffix(field, ".restartCount")) || strings.HasPrefix(field, "deployments/") && strings.Contains(field, ": status.conditions")
 }
 
 // objectOf returns an empty object of the kind and name that a call writes.

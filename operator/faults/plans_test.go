@@ -158,7 +158,7 @@ func allFaults() []fault {
 		fault{class: "F3", name: "after", applies: notWatch, arm: on(func(s *scene) inject.Action { return inject.After(s.crash) })},
 		// F4: caches are stale.
 		fault{class: "F4", name: "frozen", applies: writes, arm: freeze, overrides: true},
-		fault{class: "F4", name: "time-travel", applies: writes, arm: travel, overrides: true},
+		fault{class: "F4", name: "time-travel", applies: writes, arm: travel, overrides: true, mayRecreate: pullPods, mayDiffer: ofThePast},
 		// F5: states are never observed.
 		fault{class: "F5", name: "unobserved", applies: watches, arm: held((*inject.Gate).Break)},
 		fault{class: "F5", name: "overwritten", applies: writes, arm: overwritten, overrides: true},
@@ -185,6 +185,8 @@ func freeze(s *scene, call inject.Call) func() int {
 		s.later(frozenTime, gate.Open)
 	}))
 }
+
+func ofThePast(inject.Call) func(string) bool { return ofRecords }
 
 // travel starts a new process that sees the past for some time, as if it were connected to an API server that lags behind.
 func travel(s *scene, call inject.Call) func() int {
