@@ -21,6 +21,7 @@ func up() *cobra.Command {
 		func(ctx context.Context, c *cluster.Cluster, _ []string) (string, error) {
 			return fmt.Sprintf("export KUBECONFIG=%s\n", c.Layout.Kubeconfig()), c.Up(ctx, options)
 		})
+	command.Flags().IntVar(&options.Nodes, "nodes", 0, "number of nodes: 1 or 2 (default: those that run, or 2)")
 	command.Flags().BoolVar(&options.WithoutOLM, "without-olm", false, "do not install OLM, so that another program can")
 	command.Flags().BoolVar(&options.WithOLMv1, "with-olm-v1", false, "also bring up OLM v1, beside OLM")
 	command.Flags().BoolVar(&options.WithSDK, "with-sdk", false, "also build operator-sdk and provide the image of its scorecard")
@@ -30,6 +31,26 @@ func up() *cobra.Command {
 func down() *cobra.Command {
 	return subcommand("down", "Stop the cluster and remove every trace of it; tools, packages and images stay cached", cobra.NoArgs,
 		func(_ context.Context, c *cluster.Cluster, _ []string) (string, error) { return "", c.Down() })
+}
+
+func kill() *cobra.Command {
+	return subcommand("kill NAME...", "Kill processes of the cluster. A node, such as node-1, loses its power: its containers end too", cobra.MinimumNArgs(1),
+		func(_ context.Context, c *cluster.Cluster, names []string) (string, error) { return "", c.Kill(names) })
+}
+
+func start() *cobra.Command {
+	return subcommand("start NAME...", "Start processes or nodes that were killed, and wait until they are ready", cobra.MinimumNArgs(1),
+		func(ctx context.Context, c *cluster.Cluster, names []string) (string, error) { return "", c.Start(ctx, names) })
+}
+
+func pause() *cobra.Command {
+	return subcommand("pause NAME...", "Keep processes from doing anything. Of a node it is the kubelet: its containers run on", cobra.MinimumNArgs(1),
+		func(_ context.Context, c *cluster.Cluster, names []string) (string, error) { return "", c.Pause(names) })
+}
+
+func resume() *cobra.Command {
+	return subcommand("resume NAME...", "Let paused processes go on", cobra.MinimumNArgs(1),
+		func(_ context.Context, c *cluster.Cluster, names []string) (string, error) { return "", c.Resume(names) })
 }
 
 func env() *cobra.Command {

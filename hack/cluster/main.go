@@ -1,4 +1,4 @@
-// Command cluster brings up a single-node Kubernetes with OLM on this machine, and removes it without a trace.
+// Command cluster brings up a Kubernetes with OLM on this machine, and removes it without a trace.
 // See README.md for what it runs and where its files are.
 package main
 
@@ -29,11 +29,11 @@ func main() {
 func root() *cobra.Command {
 	command := &cobra.Command{
 		Use:           "cluster",
-		Short:         "A local single-node Kubernetes with OLM, built from Go modules and Debian packages",
+		Short:         "A local Kubernetes with OLM, built from Go modules and Debian packages",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	command.AddCommand(up(), down(), env(), packages(), tool(), assets(), memcached(), mirror())
+	command.AddCommand(up(), down(), kill(), start(), pause(), resume(), env(), packages(), tool(), assets(), memcached(), mirror())
 	return command
 }
 

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/build"
 	"github.com/example/memcached-operator/hack/cluster/internal/debian"
@@ -19,6 +21,8 @@ import (
 
 // Options select what is brought up.
 type Options struct {
+	// Nodes is the number of nodes. 0 stands for those that run, or two if none runs.
+	Nodes int
 	// WithoutOLM brings up a cluster without OLM, so that another program can install it.
 	WithoutOLM bool
 	// WithOLMv1 also brings up OLM v1. It and OLM do not disturb each other.
@@ -37,6 +41,9 @@ type Cluster struct {
 	exited context.CancelCauseFunc
 }
 
+// defaultNodes is the number of nodes of a new cluster. A drain, for example, needs two.
+const defaultNodes = 2
+
 // New returns the cluster of the layout. It reports progress to out.
 func New(l host.Layout, out io.Writer) *Cluster {
 	return &Cluster{
@@ -44,6 +51,7 @@ func New(l host.Layout, out io.Writer) *Cluster {
 		builder:    build.Builder{Tools: l.Tools(), Bin: l.Bin()},
 		supervisor: &process.Supervisor{Run: l.Cluster("run"), Logs: l.Cluster("logs"), Mark: l.Cluster()},
 		report:     NewReporter(out),
+		exited:     func(error) {},
 	}
 }
 
@@ -65,6 +73,10 @@ func (c *Cluster) Up(ctx context.Context, options Options) error {
 	if options.WithoutOLM && c.hasOLM(ctx) {
 		return errors.New("the running cluster has OLM: take it down first (make cluster-down), or uninstall OLM")
 	}
+	nodes, err := c.nodes(options.Nodes)
+	if err != nil {
+		return err
+	}
 	tasks, err := c.missing(options)
 	if err != nil {
 		return err
@@ -73,7 +85,7 @@ func (c *Cluster) Up(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	steps := c.steps(folders, options)
+	steps := c.steps(folders, nodes, options)
 	c.report.Expect(steps.CountUp())
 	if err := c.perform(ctx, tasks); err != nil {
 		return err
@@ -137,7 +149,33 @@ func (c *Cluster) Down() error {
 
 // teardown cannot be interrupted: it takes seconds, and half of it is of no use.
 func (c *Cluster) teardown() error {
-	return c.steps(nil, Options{WithOLMv1: true}).Down(context.Background())
+	return c.steps(nil, host.Nodes, Options{WithOLMv1: true}).Down(context.Background())
+}
+
+// nodes returns the nodes to bring up.
+func (c *Cluster) nodes(wanted int) ([]host.Node, error) {
+	if wanted < 0 || wanted > len(host.Nodes) {
+		return nil, fmt.Errorf("the cluster cannot have %d nodes: choose 1 to %d", wanted, len(host.Nodes))
+	}
+	running := 0
+	for i, n := range host.Nodes {
+		alive, err := c.anyAlive(n.Kubelet(), n.Containerd())
+		if err != nil {
+			return nil, err
+		}
+		if alive {
+			running = i + 1
+		}
+	}
+	switch {
+	case wanted == 0 && running == 0:
+		wanted = defaultNodes
+	case wanted == 0:
+		wanted = running
+	case wanted < running:
+		return nil, fmt.Errorf("the running cluster has %d nodes: take it down first (make cluster-down)", running)
+	}
+	return host.Nodes[:wanted], nil
 }
 
 // preflight checks that the machine can run the cluster. It changes nothing.
@@ -161,6 +199,10 @@ func (c *Cluster) preflight() error {
 	})
 }
 
+// lockPatience is how long a run waits for another one. Tests break parts of the cluster at the same time, which takes less than
+// a second each.
+const lockPatience = 30 * time.Second
+
 // lock prevents a second run of this program until unlock is called.
 func (c *Cluster) lock() (unlock func(), err error) {
 	for _, folder := range []string{c.Layout.Cluster(), c.supervisor.Run, c.supervisor.Logs} {
@@ -172,12 +214,19 @@ func (c *Cluster) lock() (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock: %w", err)
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		file.Close()
+	const often = 50 * time.Millisecond
+	err = wait.PollUntilContextTimeout(context.Background(), often, lockPatience, true, func(context.Context) (bool, error) {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another run works on the cluster in %s: wait until it ends", c.Layout.Cluster())
+			return false, nil
 		}
-		return nil, fmt.Errorf("take the lock: %w", err)
+		return err == nil, err
+	})
+	if wait.Interrupted(err) {
+		err = fmt.Errorf("another run works on the cluster in %s: wait until it ends", c.Layout.Cluster())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("take the lock: %w", err), file.Close())
 	}
 	return func() { file.Close() }, nil
 }

@@ -12,15 +12,20 @@ import (
 func TestStepsAreInAValidOrder(t *testing.T) {
 	c := New(host.Layout{Repo: "/repo", Cache: "/cache"}, io.Discard)
 	for _, options := range []Options{{}, {WithoutOLM: true}, {WithOLMv1: true}, {WithSDK: true}} {
-		if err := c.steps(nil, options).Validate(); err != nil {
-			t.Errorf("%+v: %v", options, err)
+		for nodes := range host.Nodes {
+			if err := c.steps(nil, host.Nodes[:nodes+1], options).Validate(); err != nil {
+				t.Errorf("%+v, %d nodes: %v", options, nodes+1, err)
+			}
 		}
 	}
 }
 
 func TestEveryPortBelongsToAProcessOfTheSteps(t *testing.T) {
-	// These are the processes that the steps start. A port of another process would not be recognized as the cluster's own.
-	processes := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "coredns", "registry", "catalogd", "operator-controller"}
+	// A port of another process would not be recognized as the cluster's own.
+	var processes []string
+	for _, step := range New(host.Layout{Repo: "/repo", Cache: "/cache"}, io.Discard).steps(nil, host.Nodes, Options{WithOLMv1: true}) {
+		processes = append(processes, step.Process.Name)
+	}
 	for _, port := range host.Ports() {
 		if !slices.Contains(processes, port.Process) {
 			t.Errorf("port %s belongs to %q, which no step starts", port.Address, port.Process)

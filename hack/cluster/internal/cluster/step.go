@@ -7,11 +7,15 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
 // Step is one named part of bringing the cluster up and down. Both functions are idempotent.
 type Step struct {
 	Name string
+	// Process is what the step starts, if it starts a process: users may kill it and start it again.
+	Process process.Spec
 	// Needs names the steps that must succeed before Up starts.
 	Needs []string
 	// Up makes what is not there. It is nil for a step that only cleans up.

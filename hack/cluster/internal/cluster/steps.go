@@ -15,11 +15,11 @@ import (
 )
 
 // steps lists the steps that bring the cluster up. Down runs them backwards, and needs no folders.
-func (c *Cluster) steps(folders map[string]string, options Options) Steps {
+func (c *Cluster) steps(folders map[string]string, nodes []host.Node, options Options) Steps {
 	l, kube := c.Layout, folders[build.Kube.Module]
 	kernel := l.Cluster("run", "kernel.json")
 	steps := Steps{
-		{Name: "certificates and configuration", Up: c.configure},
+		{Name: "certificates and configuration", Up: func(context.Context) error { return c.configure(nodes) }},
 		{Name: "leftovers", Down: c.removeLeftovers},
 		{
 			Name: "network",
@@ -31,21 +31,24 @@ func (c *Cluster) steps(folders map[string]string, options Options) Steps {
 		{Name: "images of memcached", Needs: []string{"registry"}, Up: c.pushMemcached},
 		{Name: "image of nginx", Needs: []string{"registry"}, Up: c.pushNginx},
 		{
-			Name: "etcd", Needs: []string{"certificates and configuration"},
+			Name: "etcd", Process: controlplane.Etcd(l, kube), Needs: []string{"certificates and configuration"},
 			Up: c.start(controlplane.Etcd(l, kube)), Down: c.removeEtcd,
 		},
 		c.component("API server", controlplane.APIServer(l, kube), "etcd", "network"),
 		c.component("controller manager", controlplane.ControllerManager(l, kube), "API server"),
 		c.component("scheduler", controlplane.Scheduler(l, kube), "API server"),
 		c.component("DNS", controlplane.DNS(l, folders[build.CoreDNS.Module]), "API server"),
-		{Name: "containerd", Needs: []string{"certificates and configuration"}, Up: c.startContainerd, Down: c.stopContainerd},
 		c.component("kube-proxy", node.Proxy(l, kube), "API server"),
-		c.component("node", node.Kubelet(l, kube), "API server", "containerd", "images of the cluster"),
+	}
+	working := []string{"kube-proxy", "controller manager", "scheduler", "DNS"}
+	for _, n := range nodes {
+		steps = append(steps, c.containerd(n), c.kubelet(n, kube))
+		working = append(working, n.Name)
 	}
 	if !options.WithoutOLM {
 		steps = append(steps,
 			Step{Name: "OLM's objects", Needs: []string{"API server"}, Up: c.applyOLM},
-			Step{Name: "OLM", Needs: []string{"OLM's objects", "node", "kube-proxy", "controller manager", "scheduler", "DNS"}, Up: c.awaitOLM})
+			Step{Name: "OLM", Needs: append(working, "OLM's objects"), Up: c.awaitOLM})
 	}
 	if options.WithOLMv1 {
 		bin := folders[build.OLMv1.Module]
@@ -60,9 +63,31 @@ func (c *Cluster) steps(folders map[string]string, options Options) Steps {
 // component is a step that starts and stops a process.
 func (c *Cluster) component(name string, spec process.Spec, needs ...string) Step {
 	return Step{
-		Name: name, Needs: needs, Up: c.start(spec),
+		Name: name, Process: spec, Needs: needs, Up: c.start(spec),
 		Down: func(context.Context) error { return c.supervisor.Stop(spec.Name, process.DefaultGrace) },
 	}
+}
+
+// containerd is the step that starts the containerd of a node.
+func (c *Cluster) containerd(n host.Node) Step {
+	return Step{
+		Name: "containerd of " + n.Name, Process: node.Containerd(c.Layout, n), Needs: []string{"certificates and configuration"},
+		Up:   func(ctx context.Context) error { return c.startContainerd(ctx, n) },
+		Down: func(ctx context.Context) error { return c.stopContainerd(ctx, n) },
+	}
+}
+
+// kubelet is the step that starts the kubelet of a node.
+func (c *Cluster) kubelet(n host.Node, bin string) Step {
+	step := c.component(n.Name, node.Kubelet(c.Layout, n, bin), "API server", "containerd of "+n.Name, "images of the cluster")
+	start := step.Up
+	step.Up = func(ctx context.Context) error {
+		if err := node.AddCgroup(n); err != nil {
+			return err
+		}
+		return start(ctx)
+	}
+	return step
 }
 
 // start returns the Up of a step that starts a process. If the process exits while other steps run, they are cancelled.
@@ -88,7 +113,7 @@ func (c *Cluster) start(spec process.Spec) func(context.Context) error {
 }
 
 // configure writes the certificates, the kubeconfigs and the configuration of every component.
-func (c *Cluster) configure(context.Context) error {
+func (c *Cluster) configure(nodes []host.Node) error {
 	authority, err := controlplane.OpenAuthority(c.Layout.Cluster("pki"))
 	if err != nil {
 		return err
@@ -104,13 +129,21 @@ func (c *Cluster) configure(context.Context) error {
 	if err := authority.Bundle(c.Layout.TrustBundle()); err != nil {
 		return err
 	}
-	for _, user := range []string{"admin", "controller-manager", "scheduler", "proxy", "node"} {
+	users := []string{"admin", "controller-manager", "scheduler", "proxy"}
+	for _, n := range nodes {
+		users = append(users, n.Name)
+	}
+	for _, user := range users {
 		if err := controlplane.WriteKubeconfig(c.Layout, user); err != nil {
 			return err
 		}
 	}
+	ofNodes, err := node.ConfigFiles(c.Layout, nodes)
+	if err != nil {
+		return err
+	}
 	for _, files := range []map[string]string{
-		controlplane.ConfigFiles(c.Layout), registry.ConfigFiles(c.Layout), node.ConfigFiles(c.Layout), olmv1.ConfigFiles(c.Layout),
+		controlplane.ConfigFiles(c.Layout), registry.ConfigFiles(c.Layout), ofNodes, olmv1.ConfigFiles(c.Layout),
 	} {
 		for path, content := range files {
 			if err := host.WriteFile(path, []byte(content), host.Public); err != nil {
@@ -129,31 +162,42 @@ func (c *Cluster) removeEtcd(context.Context) error {
 	return os.RemoveAll(c.Layout.Cluster("etcd"))
 }
 
-// startContainerd starts containerd. Unless a kubelet runs, it removes the containers that an earlier run left.
-func (c *Cluster) startContainerd(ctx context.Context) error {
-	if err := c.start(node.Containerd(c.Layout))(ctx); err != nil {
+// startContainerd starts the containerd of a node. If neither it nor the kubelet runs, it removes the containers that an earlier
+// run left.
+func (c *Cluster) startContainerd(ctx context.Context, n host.Node) error {
+	running, err := c.anyAlive(n.Containerd(), n.Kubelet())
+	if err != nil {
 		return err
 	}
-	kubelet, err := c.supervisor.Alive("kubelet")
-	if err != nil || kubelet {
+	if err := c.start(node.Containerd(c.Layout, n))(ctx); err != nil || running {
 		return err
 	}
-	return node.RemoveContainers(ctx, c.Layout)
+	return node.RemoveContainers(ctx, c.Layout, n)
 }
 
-// stopContainerd kills all containers and stops containerd. The next Up removes records of containers that stay now.
-func (c *Cluster) stopContainerd(ctx context.Context) error {
-	if err := node.KillContainers(c.Layout); err != nil {
+// stopContainerd kills all containers of a node and stops its containerd. The next Up removes records of containers that stay now.
+func (c *Cluster) stopContainerd(ctx context.Context, n host.Node) error {
+	if err := node.KillContainers(c.Layout, n); err != nil {
 		return err
 	}
-	alive, err := c.supervisor.Alive("containerd")
+	alive, err := c.anyAlive(n.Containerd())
 	if err != nil {
 		return err
 	}
 	if alive {
-		_ = node.RemoveContainers(ctx, c.Layout)
+		_ = node.RemoveContainers(ctx, c.Layout, n)
 	}
-	return c.supervisor.Stop("containerd", process.DefaultGrace)
+	return c.supervisor.Stop(n.Containerd(), process.DefaultGrace)
+}
+
+// anyAlive reports whether one of the named processes runs.
+func (c *Cluster) anyAlive(names ...string) (bool, error) {
+	for _, name := range names {
+		if alive, err := c.supervisor.Alive(name); err != nil || alive {
+			return alive, err
+		}
+	}
+	return false, nil
 }
 
 // removeLeftovers kills the remaining processes, and then removes the files that they used.

@@ -12,7 +12,7 @@ import (
 
 // Certificates lists the certificates of the cluster's components.
 func Certificates() []Certificate {
-	return []Certificate{
+	certificates := []Certificate{
 		{
 			Name: "apiserver", User: "kube-apiserver",
 			DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
@@ -22,14 +22,17 @@ func Certificates() []Certificate {
 		{Name: "controller-manager", User: "system:kube-controller-manager"},
 		{Name: "scheduler", User: "system:kube-scheduler"},
 		{Name: "proxy", User: "system:kube-proxy"},
-		{
-			Name: "node", User: "system:node:" + host.NodeName, Groups: []string{"system:nodes"},
-			DNS: []string{host.NodeName}, IPs: []string{host.NodeIP},
-		},
 		{Name: "front-proxy", User: "front-proxy"},
 		{Name: "kubelet-client", User: "kube-apiserver-kubelet-client", Groups: []string{"system:masters"}},
 		{Name: "registry", User: "registry", DNS: []string{"localhost"}, IPs: []string{"127.0.0.1"}},
 	}
+	for _, node := range host.Nodes {
+		certificates = append(certificates, Certificate{
+			Name: node.Name, User: "system:node:" + node.Name, Groups: []string{"system:nodes"},
+			DNS: []string{node.Name}, IPs: []string{node.IP},
+		})
+	}
+	return certificates
 }
 
 // Etcd describes etcd. It does not sync to disk, because its data does not outlive the cluster.
@@ -90,7 +93,7 @@ func APIServer(l host.Layout, bin string) process.Spec {
 		"--kubelet-client-certificate=" + l.PKI("kubelet-client.crt"),
 		"--kubelet-client-key=" + l.PKI("kubelet-client.key"),
 		"--kubelet-certificate-authority=" + l.PKI("ca.crt"),
-		// The node's name must not be looked up in a DNS outside of the cluster.
+		// A node's name must not be looked up in a DNS outside of the cluster.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--requestheader-client-ca-file=" + l.PKI("ca.crt"),
 		"--requestheader-allowed-names=front-proxy",

@@ -7,15 +7,13 @@ import (
 
 // Names and addresses of the cluster. 198.18.0.0/15 is reserved for tests (RFC 2544) and is never routed.
 const (
-	// Bridge is the network interface that the node and the pods share.
+	// Bridge is the network interface that the nodes and the pods share.
 	Bridge = "mc0"
 	// NetworkName names the pod network in CNI's files.
 	NetworkName = "mc"
-	// NodeName is the name of the only node.
-	NodeName = "node-0"
-	// NodeIP is the node's address, the pods' gateway and the DNS server.
+	// NodeIP is the address of the first node, the API server, the pods' gateway and the DNS server.
 	NodeIP = "198.18.0.1"
-	// PodCIDR holds the node and the pods.
+	// PodCIDR holds the nodes and the pods.
 	PodCIDR = "198.18.0.0/24"
 	// ServiceCIDR holds the ClusterIPs.
 	ServiceCIDR = "198.18.128.0/20"
@@ -41,6 +39,25 @@ const (
 	OperatorControllerHealth  = "127.0.0.1:18448"
 )
 
+// Node is one of the nodes. They share the machine and its bridge.
+type Node struct {
+	Name string
+	// IP is its address on the bridge, where its kubelet listens.
+	IP string
+	// Health is the loopback address where its kubelet answers whether it works.
+	Health string
+}
+
+// Nodes lists the nodes that the cluster can have. A cluster has the first of them.
+var Nodes = []Node{
+	{Name: "node-0", IP: NodeIP, Health: "127.0.0.1:10248"},
+	{Name: "node-1", IP: "198.18.0.2", Health: "127.0.0.1:10247"},
+}
+
+// Kubelet and Containerd are the names of the node's processes.
+func (n Node) Kubelet() string    { return "kubelet-" + n.Name }
+func (n Node) Containerd() string { return "containerd-" + n.Name }
+
 // BridgeMAC is the bridge's hardware address: a locally administered one that ends with NodeIP.
 var BridgeMAC = net.HardwareAddr{2, 0, 198, 18, 0, 1}
 
@@ -59,15 +76,13 @@ func Ports() []Port {
 	port := func(process, protocol, address string) Port {
 		return Port{Process: process, Protocol: protocol, Address: netip.MustParseAddrPort(address)}
 	}
-	return []Port{
+	ports := []Port{
 		port("etcd", "tcp", "127.0.0.1:2379"),
 		port("etcd", "tcp", "127.0.0.1:2380"),
 		port("kube-apiserver", "tcp", "0.0.0.0:6443"),
 		port("kube-controller-manager", "tcp", "127.0.0.1:10257"),
 		port("kube-scheduler", "tcp", "127.0.0.1:10259"),
 		port("registry", "tcp", "127.0.0.1:5000"),
-		port("kubelet", "tcp", NodeIP+":10250"),
-		port("kubelet", "tcp", "127.0.0.1:10248"),
 		port("kube-proxy", "tcp", "127.0.0.1:10249"),
 		port("kube-proxy", "tcp", "127.0.0.1:10256"),
 		port("coredns", "tcp", NodeIP+":53"),
@@ -80,4 +95,8 @@ func Ports() []Port {
 		port("operator-controller", "tcp", OperatorControllerMetrics),
 		port("operator-controller", "tcp", OperatorControllerHealth),
 	}
+	for _, node := range Nodes {
+		ports = append(ports, port(node.Kubelet(), "tcp", node.IP+":10250"), port(node.Kubelet(), "tcp", node.Health))
+	}
+	return ports
 }

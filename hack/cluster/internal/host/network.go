@@ -51,7 +51,7 @@ func blackhole() *netlink.Route {
 	return &netlink.Route{Dst: subnet(TestRange), Type: syscall.RTN_BLACKHOLE}
 }
 
-// ensureBridge returns the bridge, up and with the node's address.
+// ensureBridge returns the bridge, up and with the addresses of the nodes.
 func ensureBridge() (netlink.Link, error) {
 	err := netlink.LinkAdd(&netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: Bridge}})
 	if err != nil && !errors.Is(err, syscall.EEXIST) {
@@ -68,9 +68,11 @@ func ensureBridge() (netlink.Link, error) {
 			return nil, fmt.Errorf("give %s the hardware address %s: %w", Bridge, BridgeMAC, err)
 		}
 	}
-	address := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(NodeIP), Mask: subnet(PodCIDR).Mask}}
-	if err := netlink.AddrReplace(bridge, address); err != nil {
-		return nil, fmt.Errorf("give %s the address %s: %w", Bridge, NodeIP, err)
+	for _, node := range Nodes {
+		address := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(node.IP), Mask: subnet(PodCIDR).Mask}}
+		if err := netlink.AddrReplace(bridge, address); err != nil {
+			return nil, fmt.Errorf("give %s the address %s: %w", Bridge, node.IP, err)
+		}
 	}
 	if err := netlink.LinkSetUp(bridge); err != nil {
 		return nil, fmt.Errorf("bring %s up: %w", Bridge, err)

@@ -1,5 +1,6 @@
-// Package node describes the processes of the only node: containerd, the kubelet and kube-proxy. It also removes what they
-// leave behind: containers, mounts, sockets and address leases. It starts no process.
+// Package node describes the processes of the nodes: a containerd and a kubelet each, and one kube-proxy for all, because they
+// share the network. It also removes what these leave behind: containers, mounts, sockets, cgroups and address leases. It
+// starts no process.
 package node
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/registry"
 )
 
-// containerdConfig keeps everything in the cluster's folder, network namespaces included: they end when the mounts in that
+// containerdConfig keeps everything in the node's folder, network namespaces included: they end when the mounts in that
 // folder are removed.
 const containerdConfig = `version = 2
 root = %[1]q
@@ -67,33 +68,46 @@ const cniConfig = `{
 }
 `
 
-func stateDir(l host.Layout) string { return l.Cluster("containerd", "state") }
+// folder is the folder of a node, or a path in it.
+func folder(l host.Layout, n host.Node, parts ...string) string {
+	return l.Cluster(append([]string{n.Name}, parts...)...)
+}
 
-func socket(l host.Layout) string { return l.Cluster("run", "containerd.sock") }
+func stateDir(l host.Layout, n host.Node) string { return folder(l, n, "containerd", "state") }
 
-// ConfigFiles returns the configuration of containerd, the pod network, the kubelet and kube-proxy: content by path.
-func ConfigFiles(l host.Layout) map[string]string {
+func socket(l host.Layout, n host.Node) string { return folder(l, n, "containerd.sock") }
+
+func containerdFile(l host.Layout, n host.Node) string { return folder(l, n, "containerd.toml") }
+
+// ConfigFiles returns the configuration of the nodes and of what they share, the pod network and kube-proxy: content by path.
+func ConfigFiles(l host.Layout, nodes []host.Node) (map[string]string, error) {
 	network, hosts := l.Cluster("cni", "config"), l.Cluster("registry-hosts")
-	return map[string]string{
-		l.Cluster("containerd.toml"): fmt.Sprintf(containerdConfig, l.Cluster("containerd", "root"), stateDir(l), socket(l),
-			l.Cluster("containerd", "opt"), registry.Pause, "/usr/lib/cni", network, l.Cluster("containerd", "runc"), hosts),
+	files := map[string]string{
 		filepath.Join(hosts, "_default", "hosts.toml"): fmt.Sprintf(hostsConfig, host.Registry, l.PKI("ca.crt")),
 		filepath.Join(network, "10-pods.conflist"):     fmt.Sprintf(cniConfig, host.NetworkName, host.Bridge, l.Cluster("cni", "leases"), host.PodCIDR, host.NodeIP),
 		l.Cluster("resolv.conf"):                       "", // pods get no DNS server but the cluster's
-		l.Cluster("kubelet.yaml"): fmt.Sprintf(kubeletConfig, host.NodeIP, l.PKI("ca.crt"), l.PKI("node.crt"), l.PKI("node.key"),
-			socket(l), l.Cluster("resolv.conf"), podLogs(l), l.Cluster("kubelet-plugins")),
-		l.Cluster("proxy.yaml"): fmt.Sprintf(proxyConfig, host.NodeIP, l.Cluster("proxy.kubeconfig"), host.PodCIDR),
+		l.Cluster("proxy.yaml"):                        fmt.Sprintf(proxyConfig, host.NodeIP, l.Cluster("proxy.kubeconfig"), host.PodCIDR),
 	}
+	reserved, err := reserve(len(nodes))
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range nodes {
+		files[containerdFile(l, n)] = fmt.Sprintf(containerdConfig, folder(l, n, "containerd", "root"), stateDir(l, n), socket(l, n),
+			folder(l, n, "containerd", "opt"), registry.Pause, "/usr/lib/cni", network, folder(l, n, "containerd", "runc"), hosts)
+		files[kubeletFile(l, n)] = kubeletConfig(l, n, reserved)
+	}
+	return files, nil
 }
 
-// Containerd describes containerd.
-func Containerd(l host.Layout) process.Spec {
+// Containerd describes the containerd of a node.
+func Containerd(l host.Layout, n host.Node) process.Spec {
 	return process.Spec{
-		Name: "containerd", Path: "containerd",
-		Args:  []string{"--log-level=warn", "--config", l.Cluster("containerd.toml")},
-		Files: []string{l.Cluster("containerd.toml")},
+		Name: n.Containerd(), Path: "containerd",
+		Args:  []string{"--log-level=warn", "--config", containerdFile(l, n)},
+		Files: []string{containerdFile(l, n)},
 		Ready: func(ctx context.Context) error {
-			_, err := ctr(ctx, l, "version")
+			_, err := ctr(ctx, l, n, "version")
 			return err
 		},
 	}

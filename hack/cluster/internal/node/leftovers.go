@@ -20,14 +20,14 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
-// tasks is the folder of containerd with one folder per running container.
-func tasks(l host.Layout) string {
-	return filepath.Join(stateDir(l), "io.containerd.runtime.v2.task", "k8s.io")
+// tasks is the folder of a node's containerd with one folder per running container.
+func tasks(l host.Layout, n host.Node) string {
+	return filepath.Join(stateDir(l, n), "io.containerd.runtime.v2.task", "k8s.io")
 }
 
-// KillContainers kills every container of the cluster. containerd need not run.
-func KillContainers(l host.Layout) error {
-	files, err := filepath.Glob(filepath.Join(tasks(l), "*", "init.pid"))
+// KillContainers kills every container of a node. containerd need not run.
+func KillContainers(l host.Layout, n host.Node) error {
+	files, err := filepath.Glob(filepath.Join(tasks(l, n), "*", "init.pid"))
 	if err != nil {
 		return fmt.Errorf("list containers: %w", err)
 	}
@@ -63,14 +63,14 @@ func killContainer(file string) error {
 	return identity.End(0)
 }
 
-// RemoveContainers deletes containerd's records of containers, and thereby their file systems. Images stay. containerd must
-// run.
-func RemoveContainers(ctx context.Context, l host.Layout) error {
+// RemoveContainers deletes the records of containers of a node's containerd, and thereby their file systems. Images stay.
+// containerd must run.
+func RemoveContainers(ctx context.Context, l host.Layout, n host.Node) error {
 	const timeout = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
-		ids, err := ctr(ctx, l, "containers", "list", "--quiet")
+		ids, err := ctr(ctx, l, n, "containers", "list", "--quiet")
 		if err != nil {
 			return err
 		}
@@ -79,8 +79,8 @@ func RemoveContainers(ctx context.Context, l host.Layout) error {
 			return nil
 		}
 		// A container cannot be deleted until its killed task has ended.
-		_, _ = ctr(ctx, l, append([]string{"tasks", "delete", "--force"}, names...)...)
-		if _, err = ctr(ctx, l, append([]string{"containers", "delete"}, names...)...); err == nil {
+		_, _ = ctr(ctx, l, n, append([]string{"tasks", "delete", "--force"}, names...)...)
+		if _, err = ctr(ctx, l, n, append([]string{"containers", "delete"}, names...)...); err == nil {
 			continue
 		}
 		select {
@@ -91,9 +91,9 @@ func RemoveContainers(ctx context.Context, l host.Layout) error {
 	}
 }
 
-// ctr runs containerd's own client against the cluster's containerd.
-func ctr(ctx context.Context, l host.Layout, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", socket(l), "--namespace", "k8s.io", "--timeout", "5s"}, args...)...)
+// ctr runs containerd's own client against a node's containerd.
+func ctr(ctx context.Context, l host.Layout, n host.Node, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", socket(l, n), "--namespace", "k8s.io", "--timeout", "5s"}, args...)...)
 	output, err := process.Run(cmd)
 	if err != nil {
 		return "", fmt.Errorf("ctr %s: %w", strings.Join(args[:min(2, len(args))], " "), err)
@@ -101,10 +101,14 @@ func ctr(ctx context.Context, l host.Layout, args ...string) (string, error) {
 	return output, nil
 }
 
-// RemoveFiles unmounts and deletes the files of kubelet and containerd, except images. Neither may run.
+// RemoveFiles unmounts and deletes the files of kubelets and containerds, except images. None may run.
 func RemoveFiles(l host.Layout) error {
 	errs := []error{unmountBelow(l.Cluster())}
-	for _, path := range []string{l.Cluster("kubelet"), stateDir(l), l.Cluster("containerd", "runc"), l.Cluster("cni"), podLogs(l), socket(l), socket(l) + ".ttrpc"} {
+	paths := []string{l.Cluster("cni"), podLogs(l)}
+	for _, n := range host.Nodes {
+		paths = append(paths, folder(l, n, "kubelet"), stateDir(l, n), folder(l, n, "containerd", "runc"), socket(l, n), socket(l, n)+".ttrpc")
+	}
+	for _, path := range paths {
 		if err := os.RemoveAll(path); err != nil {
 			errs = append(errs, fmt.Errorf("remove %s: %w", path, err))
 		}
@@ -115,6 +119,19 @@ func RemoveFiles(l host.Layout) error {
 	}
 	return errors.Join(errs...)
 }
+
+// LosePower removes what a machine that loses its power has no longer: mounts with the memory that they hold, and what
+// containerd keeps in /run elsewhere. Neither kubelet nor containerd nor a container may run.
+func LosePower(l host.Layout, n host.Node) error {
+	errs := []error{unmountBelow(folder(l, n))}
+	for _, path := range []string{stateDir(l, n), folder(l, n, "containerd", "runc")} {
+		errs = append(errs, os.RemoveAll(path))
+	}
+	return errors.Join(errs...)
+}
+
+// Shims is the argument that the shims of a node's containers have, and no other process.
+func Shims(l host.Layout, n host.Node) string { return socket(l, n) }
 
 // unmountBelow detaches every mount below dir, the last one first.
 func unmountBelow(dir string) error {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
@@ -29,13 +30,19 @@ func TestMountsBelowTakesOnlyWhatIsInside(t *testing.T) {
 
 func TestConfigurationsAreWellFormed(t *testing.T) {
 	l := host.Layout{Cache: filepath.Join(t.TempDir(), `with "quotes"`)}
-	files := ConfigFiles(l)
-	var kubelet struct {
-		ResolvConf string   `json:"resolvConf"`
-		ClusterDNS []string `json:"clusterDNS"`
+	n := host.Nodes[1]
+	files, err := ConfigFiles(l, host.Nodes)
+	if err != nil {
+		t.Fatal(err)
 	}
-	unmarshal(t, files[l.Cluster("kubelet.yaml")], &kubelet)
-	if kubelet.ResolvConf != l.Cluster("resolv.conf") || !slices.Equal(kubelet.ClusterDNS, []string{host.NodeIP}) {
+	var kubelet struct {
+		Address     string   `json:"address"`
+		HealthzPort int      `json:"healthzPort"`
+		ResolvConf  string   `json:"resolvConf"`
+		ClusterDNS  []string `json:"clusterDNS"`
+	}
+	unmarshal(t, files[kubeletFile(l, n)], &kubelet)
+	if kubelet.Address != n.IP || kubelet.HealthzPort != 10247 || kubelet.ResolvConf != l.Cluster("resolv.conf") || !slices.Equal(kubelet.ClusterDNS, []string{host.NodeIP}) {
 		t.Errorf("kubelet: %+v", kubelet)
 	}
 	var network struct {
@@ -44,6 +51,44 @@ func TestConfigurationsAreWellFormed(t *testing.T) {
 	unmarshal(t, files[l.Cluster("cni", "config", "10-pods.conflist")], &network)
 	if len(network.Plugins) != 1 || network.Plugins[0].Bridge != host.Bridge {
 		t.Errorf("network: %+v", network)
+	}
+}
+
+func TestNodesShareTheMemory(t *testing.T) {
+	for nodes, reserves := range map[int]bool{1: false, 2: true} {
+		raw, err := reserve(nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reserved := map[string]resource.Quantity{}
+		unmarshal(t, raw, &reserved)
+		if memory := reserved["memory"]; memory.IsZero() == reserves {
+			t.Errorf("each of %d nodes reserves %s", nodes, memory.String())
+		}
+	}
+}
+
+func TestEachNodeHasACgroupInEveryHierarchy(t *testing.T) {
+	v1, v2 := t.TempDir(), t.TempDir()
+	for _, folder := range []string{"cpu", "memory", "systemd"} {
+		if err := os.Mkdir(filepath.Join(v1, folder), 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(v2, "cgroup.subtree_control"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{v1, v2} {
+		for range 2 { // It may be there already.
+			if err := addCgroup(root, host.Nodes[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, folder := range []string{v1 + "/cpu", v1 + "/memory", v1 + "/systemd", v2} {
+		if _, err := os.Stat(filepath.Join(folder, "memcached-operator-node-1")); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -61,8 +106,8 @@ func TestAContainerIsKilledOnlyByItsOwnCgroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
-	l := host.Layout{Cache: t.TempDir()}
-	folder := filepath.Join(tasks(l), "0123456789abcdef")
+	l, n := host.Layout{Cache: t.TempDir()}, host.Nodes[0]
+	folder := filepath.Join(tasks(l, n), "0123456789abcdef")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +118,7 @@ func TestAContainerIsKilledOnlyByItsOwnCgroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := KillContainers(l); err != nil {
+	if err := KillContainers(l, n); err != nil {
 		t.Fatal(err)
 	}
 	if !id.Alive() {

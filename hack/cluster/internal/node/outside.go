@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -84,25 +83,4 @@ func removeNetworkResults() error {
 var emptied = []string{
 	"/run/containerd/s", "/run/containerd", "/var/lib/cni/results", "/var/lib/cni", "/var/log/containers",
 	"/var/lib/kubelet/device-plugins", "/var/lib/kubelet",
-}
-
-// removeCgroups deletes the kubelet's empty cgroups. The kernel refuses to remove one that holds a process.
-func removeCgroups() error {
-	roots, err := filepath.Glob("/sys/fs/cgroup/*/kubepods")
-	if err != nil {
-		return fmt.Errorf("list cgroups: %w", err)
-	}
-	for _, root := range append(roots, "/sys/fs/cgroup/kubepods") {
-		var folders []string
-		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() {
-				folders = append(folders, path)
-			}
-			return nil // a cgroup that has gone needs no removal
-		})
-		for _, folder := range slices.Backward(folders) {
-			_ = os.Remove(folder) // one that is in use is not the cluster's
-		}
-	}
-	return nil
 }

@@ -64,7 +64,7 @@ func (r record) matches(other record) bool {
 }
 
 // Ensure returns the running process of that name if its path, arguments, environment and configuration are as described.
-// Otherwise it stops the process and starts it again.
+// Otherwise it stops the process and starts it again. One that is paused goes on.
 func (s *Supervisor) Ensure(spec Spec) (*Process, error) {
 	have, err := s.read(spec.Name)
 	if err != nil {
@@ -76,6 +76,9 @@ func (s *Supervisor) Ensure(spec Spec) (*Process, error) {
 	}
 	if have.Alive() {
 		if have.matches(want) {
+			if err := s.Resume(spec.Name); err != nil {
+				return nil, err
+			}
 			return follow(spec.Name, s.LogFile(spec.Name), have.Identity, have.waitGone), nil
 		}
 		if err := s.Stop(spec.Name, DefaultGrace); err != nil {

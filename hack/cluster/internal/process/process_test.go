@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 func supervisor(t *testing.T) *Supervisor {
@@ -188,5 +191,73 @@ func TestAwaitReturnsTheLastErrorAtTheDeadline(t *testing.T) {
 	err = p.Await(t.Context(), 300*time.Millisecond, func(context.Context) error { return errors.New("still loading") })
 	if err == nil || !strings.Contains(err.Error(), "still loading") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestAPausedProcessGoesOnAndCanBeStopped(t *testing.T) {
+	s := supervisor(t)
+	spec := shell("paused", "while :; do echo alive; sleep 0.01; done")
+	p, err := s.Ensure(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Pause(spec.Name); err != nil {
+		t.Fatal(err)
+	}
+	awaitPaused(t, p, true)
+	if _, err := s.Ensure(spec); err != nil { // As a later run does.
+		t.Fatal(err)
+	}
+	awaitPaused(t, p, false)
+	if err := s.Pause(spec.Name); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := s.Stop(spec.Name, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if waited := time.Since(began); waited > 30*time.Second {
+		t.Errorf("a paused process ended only after %s", waited)
+	}
+	if err := s.Resume(spec.Name); err == nil || !strings.Contains(err.Error(), "does not run") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func awaitPaused(t *testing.T, p *Process, want bool) {
+	t.Helper()
+	err := p.Await(t.Context(), time.Minute, func(context.Context) error {
+		proc, err := procfs.NewProc(p.id.PID)
+		if err != nil {
+			return err
+		}
+		stat, err := proc.Stat()
+		if err == nil && (stat.State == "T") != want {
+			err = fmt.Errorf("its state is %s", stat.State)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKillMarkedWithSparesProcessesWithoutTheArgument(t *testing.T) {
+	s := supervisor(t)
+	one, other := shell("one", forever), shell("other", forever)
+	one.Args, other.Args = append(one.Args, "/run/one.sock"), append(other.Args, "/run/one.sock.ttrpc")
+	killed, err := s.Ensure(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spared, err := s.Ensure(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.KillMarkedWith("/run/one.sock"); err != nil {
+		t.Fatal(err)
+	}
+	if killed.id.Alive() || !spared.id.Alive() {
+		t.Errorf("the one runs: %v, the other runs: %v", killed.id.Alive(), spared.id.Alive())
 	}
 }

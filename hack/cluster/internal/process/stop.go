@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -35,18 +37,61 @@ func (s *Supervisor) Stop(name string, grace time.Duration) error {
 	return nil
 }
 
+// Pause stops the recorded process of that name with SIGSTOP: it keeps its memory and its connections, and does nothing.
+// Resume, or Ensure, lets it go on. Both fail if it does not run.
+func (s *Supervisor) Pause(name string) error { return s.send(name, syscall.SIGSTOP) }
+
+// Resume lets a paused process go on.
+func (s *Supervisor) Resume(name string) error { return s.send(name, syscall.SIGCONT) }
+
+func (s *Supervisor) send(name string, signal syscall.Signal) error {
+	have, err := s.read(name)
+	if err == nil && !have.Alive() {
+		err = errors.New("it does not run")
+	}
+	if err == nil {
+		err = syscall.Kill(have.PID, signal)
+	}
+	if err != nil {
+		return fmt.Errorf("send %s to %s: %w", signal, name, err)
+	}
+	return nil
+}
+
 // KillMarked kills every process that carries the marker of this cluster: containerd's shims, and processes that a
 // crash left without a record.
-func (s *Supervisor) KillMarked() error {
+func (s *Supervisor) KillMarked() error { return s.killMarked(func([]string) bool { return true }) }
+
+// KillMarkedWith kills those of them that have this argument.
+func (s *Supervisor) KillMarkedWith(argument string) error {
+	return s.killMarked(func(arguments []string) bool { return slices.Contains(arguments, argument) })
+}
+
+func (s *Supervisor) killMarked(which func(arguments []string) bool) error {
 	marked, err := s.Marked()
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, id := range marked {
-		errs = append(errs, id.End(0))
+		if which(id.arguments()) {
+			errs = append(errs, id.End(0))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// arguments returns the process's command line, or nothing if it has ended.
+func (i Identity) arguments() []string {
+	proc, err := procfs.NewProc(i.PID)
+	if err != nil {
+		return nil
+	}
+	arguments, err := proc.CmdLine()
+	if err != nil {
+		return nil
+	}
+	return arguments
 }
 
 // End sends SIGTERM and, after grace, SIGKILL. With a grace of 0 it sends SIGKILL at once. It returns when the process
@@ -69,8 +114,10 @@ func (i Identity) signal(signal syscall.Signal, timeout time.Duration) (gone boo
 	if !i.Alive() {
 		return true, nil
 	}
-	if err := syscall.Kill(i.PID, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return false, fmt.Errorf("send %s to process %d: %w", signal, i.PID, err)
+	for _, sent := range []syscall.Signal{signal, syscall.SIGCONT} { // One that is paused does not end otherwise.
+		if err := syscall.Kill(i.PID, sent); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return false, fmt.Errorf("send %s to process %d: %w", sent, i.PID, err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
