@@ -24,6 +24,7 @@ func up() *cobra.Command {
 	command.Flags().IntVar(&options.Nodes, "nodes", 0, "number of nodes: 1 or 2 (default: those that run, or 2)")
 	command.Flags().BoolVar(&options.WithoutOLM, "without-olm", false, "do not install OLM, so that another program can")
 	command.Flags().BoolVar(&options.WithOLMv1, "with-olm-v1", false, "also bring up OLM v1, beside OLM")
+	command.Flags().BoolVar(&options.WithNetworkPolicies, "with-network-policies", false, "also enforce NetworkPolicies")
 	command.Flags().BoolVar(&options.WithSDK, "with-sdk", false, "also build operator-sdk and provide the image of its scorecard")
 	return command
 }
@@ -40,7 +41,9 @@ func kill() *cobra.Command {
 
 func start() *cobra.Command {
 	return subcommand("start NAME...", "Start processes or nodes that were killed, and wait until they are ready", cobra.MinimumNArgs(1),
-		func(ctx context.Context, c *cluster.Cluster, names []string) (string, error) { return "", c.Start(ctx, names) })
+		func(ctx context.Context, c *cluster.Cluster, names []string) (string, error) {
+			return "", c.Start(ctx, names)
+		})
 }
 
 func pause() *cobra.Command {
@@ -50,7 +53,9 @@ func pause() *cobra.Command {
 
 func resume() *cobra.Command {
 	return subcommand("resume NAME...", "Let paused processes go on", cobra.MinimumNArgs(1),
-		func(_ context.Context, c *cluster.Cluster, names []string) (string, error) { return "", c.Resume(names) })
+		func(_ context.Context, c *cluster.Cluster, names []string) (string, error) {
+			return "", c.Resume(names)
+		})
 }
 
 func env() *cobra.Command {

@@ -81,6 +81,9 @@ var OLMv1 = Tool{
 // OLMv1Resolver is a program of this project with the resolver of OLM v1, for tests.
 var OLMv1Resolver = Tool{Module: "olmv1", Tags: containersTags, LDFlags: strip, Cold: "1 min", Packages: []string{"./olmv1-resolver"}}
 
+// NetworkPolicies is the network policy engine.
+var NetworkPolicies = Tool{Module: "network-policies", Packages: []string{"."}, LDFlags: strip, Cold: "1 min"}
+
 // OPM holds the catalog server and the probe of its pods.
 var OPM = Tool{
 	Module: "opm", Tags: containersTags, LDFlags: strip, Cold: "2 min",
@@ -101,7 +104,7 @@ func sdkVersion(variable string) string {
 
 // Tools lists all of them, with those of `make verify`.
 func Tools() []Tool {
-	return []Tool{Kube, CoreDNS, Pause, OLM, OLMv1, OLMv1Resolver, OPM, OperatorSDK, {
+	return []Tool{Kube, CoreDNS, Pause, OLM, OLMv1, OLMv1Resolver, NetworkPolicies, OPM, OperatorSDK, {
 		Module: "golangci-lint", LDFlags: strip, Cold: "2 min",
 		Packages: []string{"github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
 	}, {

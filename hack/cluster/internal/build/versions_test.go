@@ -14,7 +14,8 @@ func TestToolsAgreeOnTheVersionsOfModules(t *testing.T) {
 	const root = "../../../.."
 	kube := versions(t, filepath.Join(root, "hack/tools", Kube.Module))
 	for _, folder := range []string{
-		"hack/tools/" + CoreDNS.Module, "hack/tools/" + OLM.Module, "hack/tools/" + OPM.Module, "hack/cluster", ".",
+		"hack/tools/" + CoreDNS.Module, "hack/tools/" + OLM.Module, "hack/tools/" + OPM.Module,
+		"hack/tools/" + NetworkPolicies.Module, "hack/cluster", ".",
 	} {
 		for module, version := range versions(t, filepath.Join(root, folder)) {
 			if other, shared := kube[module]; shared && other != version {

@@ -27,9 +27,14 @@ type Options struct {
 	WithoutOLM bool
 	// WithOLMv1 also brings up OLM v1. It and OLM do not disturb each other.
 	WithOLMv1 bool
+	// WithNetworkPolicies also enforces NetworkPolicies.
+	WithNetworkPolicies bool
 	// WithSDK also builds operator-sdk and provides the images that its commands use.
 	WithSDK bool
 }
+
+// everything selects all that the cluster can have, as it may run.
+var everything = Options{WithOLMv1: true, WithNetworkPolicies: true}
 
 // Cluster is the local cluster, whether it runs or not.
 type Cluster struct {
@@ -149,7 +154,7 @@ func (c *Cluster) Down() error {
 
 // teardown cannot be interrupted: it takes seconds, and half of it is of no use.
 func (c *Cluster) teardown() error {
-	return c.steps(nil, host.Nodes, Options{WithOLMv1: true}).Down(context.Background())
+	return c.steps(nil, host.Nodes, everything).Down(context.Background())
 }
 
 // nodes returns the nodes to bring up.

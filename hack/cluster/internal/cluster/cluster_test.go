@@ -11,7 +11,7 @@ import (
 
 func TestStepsAreInAValidOrder(t *testing.T) {
 	c := New(host.Layout{Repo: "/repo", Cache: "/cache"}, io.Discard)
-	for _, options := range []Options{{}, {WithoutOLM: true}, {WithOLMv1: true}, {WithSDK: true}} {
+	for _, options := range []Options{{}, {WithoutOLM: true}, {WithOLMv1: true}, {WithNetworkPolicies: true}, {WithSDK: true}} {
 		for nodes := range host.Nodes {
 			if err := c.steps(nil, host.Nodes[:nodes+1], options).Validate(); err != nil {
 				t.Errorf("%+v, %d nodes: %v", options, nodes+1, err)
@@ -23,7 +23,7 @@ func TestStepsAreInAValidOrder(t *testing.T) {
 func TestEveryPortBelongsToAProcessOfTheSteps(t *testing.T) {
 	// A port of another process would not be recognized as the cluster's own.
 	var processes []string
-	for _, step := range New(host.Layout{Repo: "/repo", Cache: "/cache"}, io.Discard).steps(nil, host.Nodes, Options{WithOLMv1: true}) {
+	for _, step := range New(host.Layout{Repo: "/repo", Cache: "/cache"}, io.Discard).steps(nil, host.Nodes, everything) {
 		processes = append(processes, step.Process.Name)
 	}
 	for _, port := range host.Ports() {

@@ -136,7 +136,7 @@ func (c *Cluster) targets(names []string) ([]target, error) {
 		}
 	}
 	specs := map[string]process.Spec{}
-	for _, step := range c.steps(folders, host.Nodes, Options{WithOLMv1: true}) {
+	for _, step := range c.steps(folders, host.Nodes, everything) {
 		if spec := step.Process; spec.Name != "" {
 			specs[spec.Name] = spec
 			add(spec.Name, target{processes: []process.Spec{spec}})

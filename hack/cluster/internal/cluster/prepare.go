@@ -27,6 +27,9 @@ func needed(options Options) []build.Tool {
 	if options.WithOLMv1 {
 		list = append(list, build.OLMv1)
 	}
+	if options.WithNetworkPolicies {
+		list = append(list, build.NetworkPolicies)
+	}
 	if options.WithSDK {
 		list = append(list, build.OperatorSDK)
 	}
@@ -36,7 +39,7 @@ func needed(options Options) []build.Tool {
 // folders returns the folder of each tool's programs by the tool's module, whether it is built or not.
 func (c *Cluster) folders() (map[string]string, error) {
 	folders := map[string]string{}
-	for _, tool := range needed(Options{WithOLMv1: true, WithSDK: true}) {
+	for _, tool := range needed(Options{WithOLMv1: true, WithNetworkPolicies: true, WithSDK: true}) {
 		folder, err := c.builder.Dir(tool)
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/build"
@@ -48,7 +49,10 @@ func (c *Cluster) steps(folders map[string]string, nodes []host.Node, options Op
 	if !options.WithoutOLM {
 		steps = append(steps,
 			Step{Name: "OLM's objects", Needs: []string{"API server"}, Up: c.applyOLM},
-			Step{Name: "OLM", Needs: append(working, "OLM's objects"), Up: c.awaitOLM})
+			Step{Name: "OLM", Needs: slices.Concat(working, []string{"OLM's objects"}), Up: c.awaitOLM})
+	}
+	if options.WithNetworkPolicies {
+		steps = append(steps, c.networkPolicies(folders[build.NetworkPolicies.Module], working))
 	}
 	if options.WithOLMv1 {
 		bin := folders[build.OLMv1.Module]

@@ -36,6 +36,8 @@ var requirements = []requirement{
 	{pkg: "containernetworking-plugins", file: "/usr/lib/cni/loopback"},
 	{pkg: "nftables", file: "nft"},
 	{pkg: "conntrack", file: "conntrack"},
+	{pkg: "iptables", file: "iptables-restore"},
+	{pkg: "ipset", file: "ipset"},
 	{pkg: "buildah", file: "buildah"},
 	{pkg: "busybox-static", file: "/bin/busybox", static: true},
 	{pkg: "docker-registry", file: "docker-registry"},

@@ -1,0 +1,124 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
+)
+
+// The names of what the network policy engine makes: chains in the filter table of iptables, and sets of ipset. The engine
+// runs iptables, iptables-save and iptables-restore, so these functions run them too: whether their rules are those of
+// nftables or the legacy ones is one choice for all of them (update-alternatives --config iptables).
+var (
+	filterChain = regexp.MustCompile(`^KUBE-(ROUTER-(INPUT|FORWARD|OUTPUT)|NWPLCY-(DEFAULT|[A-Z2-7]{16})|POD-FW-[A-Z2-7]{16})$`)
+	filterSet   = regexp.MustCompile(`^(KUBE-SRC|KUBE-DST|TMP)-[A-Z2-7]{16}$`)
+)
+
+// forwardChain is the chain that decides about packets between pods.
+const forwardChain = "KUBE-ROUTER-FORWARD"
+
+// AwaitFilters prepares for the start of the network policy engine: it records in the file started that there will be
+// filters, and removes those of an earlier run, which look like those that FiltersReady waits for.
+func AwaitFilters(started string) error {
+	if err := os.WriteFile(started, nil, Public); err != nil {
+		return fmt.Errorf("record the start of the network policy engine: %w", err)
+	}
+	return clearFilters()
+}
+
+// FiltersReady returns nil when the filters of all pods are in the kernel. The engine writes them in one step, and ends
+// each of its chains with a rule that accepts what they have allowed.
+func FiltersReady() error {
+	rules, err := iptables("-S " + forwardChain)
+	if err != nil {
+		return fmt.Errorf("list the filters of pods: %w", err)
+	}
+	return completeFilters(rules)
+}
+
+// completeFilters checks the last of the rules of forwardChain.
+func completeFilters(rules string) error {
+	if !strings.HasSuffix(strings.TrimSpace(rules), "--mark 0x20000/0x20000 -j ACCEPT") {
+		return fmt.Errorf("the filters of pods are not complete: %s is %q", forwardChain, rules)
+	}
+	return nil
+}
+
+// RemoveFilters removes the rules, chains and sets of the network policy engine, and nothing of others. It does nothing
+// unless the file started records that the engine was started.
+func RemoveFilters(started string) error {
+	if _, err := os.Stat(started); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := clearFilters(); err != nil {
+		return err
+	}
+	return os.Remove(started)
+}
+
+func clearFilters() error {
+	rules, err := iptables("-S")
+	if err != nil {
+		return fmt.Errorf("list the filters of pods: %w", err)
+	}
+	restore := exec.Command("iptables-restore", "--noflush", "--wait") // all lines or none, and nothing but these lines
+	restore.Stdin = strings.NewReader(filterRemoval(rules))
+	if _, err := process.Run(restore); err != nil {
+		return fmt.Errorf("remove the filters of pods: %w", err)
+	}
+	sets, err := process.Run(exec.Command("ipset", "list", "-name"))
+	if err != nil {
+		return fmt.Errorf("list the sets of pods: %w", err)
+	}
+	var errs []error
+	for _, set := range filterSets(sets) {
+		if _, err := process.Run(exec.Command("ipset", "destroy", set)); err != nil {
+			errs = append(errs, fmt.Errorf("remove the set %s: %w", set, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// filterRemoval turns the output of iptables -S into input of iptables-restore that removes the engine's chains and the
+// jumps to them. A chain can be deleted when it is empty and no rule jumps to it.
+func filterRemoval(rules string) string {
+	var jumps, flushes, deletions []string
+	for line := range strings.Lines(rules) {
+		line = strings.TrimSpace(line)
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		command, chain := fields[0], fields[1]
+		switch engines := filterChain.MatchString(chain); {
+		case command == "-N" && engines:
+			flushes = append(flushes, "-F "+chain)
+			deletions = append(deletions, "-X "+chain)
+		case command == "-A" && !engines && filterChain.MatchString(target(line)):
+			jumps = append(jumps, "-D"+strings.TrimPrefix(line, "-A"))
+		}
+	}
+	commands := slices.Concat([]string{"*filter"}, jumps, flushes, deletions, []string{"COMMIT", ""})
+	return strings.Join(commands, "\n")
+}
+
+// target returns the chain that a rule jumps to, and "" if the rule does not end with a jump.
+func target(rule string) string {
+	fields := strings.Fields(rule)
+	if n := len(fields); n > 1 && fields[n-2] == "-j" {
+		return fields[n-1]
+	}
+	return ""
+}
+
+// filterSets picks the engine's sets from a list of names, one per line.
+func filterSets(names string) []string {
+	return slices.DeleteFunc(strings.Fields(names), func(name string) bool { return !filterSet.MatchString(name) })
+}
