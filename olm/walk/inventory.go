@@ -17,7 +17,8 @@ import (
 var ignored = []string{"events", "packagemanifests", "componentstatuses"}
 
 // Inventory lists all objects on the cluster, sorted: a line for each object of each kind that can be listed, for example
-// "deployments.apps default/cache" or "clusterroles.rbac.authorization.k8s.io admin".
+// "deployments.apps default/cache" or "clusterroles.rbac.authorization.k8s.io admin". Of a generated name, such as that of a pod of a
+// Deployment, it has only the prefix: the pod may be replaced at any time.
 func (c *Cluster) Inventory(ctx context.Context) ([]string, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {
@@ -62,6 +63,9 @@ func (c *Cluster) inventoryOf(ctx context.Context, group schema.GroupVersion, re
 	var lines []string
 	for _, object := range objects.Items {
 		name := object.Name
+		if object.GenerateName != "" {
+			name = object.GenerateName + "*"
+		}
 		if object.Namespace != "" {
 			name = object.Namespace + "/" + name
 		}
