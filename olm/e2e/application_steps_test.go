@@ -46,20 +46,19 @@ func deleteApplication(t *testing.T, namespace, name string) {
 	must(t, suite.cluster.Delete(ctx, "application", name, "-n", namespace, "--cascade=foreground", "--timeout=90s"))
 }
 
-// startVisitor runs a pod that requests the page at url all the time. The function that it returns gives the results since
-// its last call.
-func startVisitor(t *testing.T, image, url string) func(*testing.T) clients.Counts {
+// startVisitor runs a pod of the web application's image that requests something all the time: args are "visit" and a URL, or "use"
+// and addresses of memcached. The function that it returns gives the results since its last call.
+func startVisitor(t *testing.T, namespace, name, image string, args ...string) func(*testing.T) clients.Counts {
 	t.Helper()
-	const name = "visitor"
-	kubectl(t.Context(), t, "run", name, "-n", "default", "--image="+image, "--restart=Never", "--", "visit", url)
+	kubectl(t.Context(), t, append([]string{"run", name, "-n", namespace, "--image=" + image, "--restart=Never", "--"}, args...)...)
 	t.Cleanup(func() {
-		kubectl(context.Background(), t, "delete", "pod", name, "-n", "default", "--ignore-not-found", "--timeout=1m")
+		kubectl(context.Background(), t, "delete", "pod", name, "-n", namespace, "--ignore-not-found", "--timeout=1m")
 	})
-	kubectl(t.Context(), t, "wait", "pod/"+name, "-n", "default", "--for=condition=Ready", "--timeout=1m")
+	kubectl(t.Context(), t, "wait", "pod/"+name, "-n", namespace, "--for=condition=Ready", "--timeout=1m")
 	return func(t *testing.T) clients.Counts {
 		t.Helper()
 		var counts clients.Counts
-		must(t, json.Unmarshal([]byte(kubectl(t.Context(), t, "get", "--raw", "/api/v1/namespaces/default/pods/"+name+":8080/proxy/counts")), &counts))
+		must(t, json.Unmarshal([]byte(kubectl(t.Context(), t, "get", "--raw", "/api/v1/namespaces/"+namespace+"/pods/"+name+":8080/proxy/counts")), &counts))
 		return counts
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/e2e/images"
 	"github.com/example/memcached-operator/olm/walk"
 )
@@ -112,15 +113,7 @@ func updatesFailNoRequest(t *testing.T) {
 	image, err := webImage()
 	must(t, err)
 	const name = "updated"
-	makeApplication(t, "default", name, fmt.Sprintf(`{"image":%q,"replicas":2}`, image))
-	waitReady(t, "default", name)
-	visitor := startVisitor(t, image, "http://"+name+".default.svc:8080/")
-	must(t, walk.Within(t.Context(), time.Minute, "the visitor to be served", func(context.Context) error {
-		if counts := visitor(t); counts.Requests < 20 || counts.Failed > 0 {
-			return fmt.Errorf("%+v", counts)
-		}
-		return nil
-	}))
+	visitor := makeVisited(t, name, image)
 
 	for what, spec := range map[string]string{
 		"environment": `{"env":[{"name":"GREETING","value":"hello"}]}`,
@@ -140,6 +133,21 @@ func updatesFailNoRequest(t *testing.T) {
 			t.Errorf("update of the %s: %d of %d requests failed: %s", what, counts.Failed, counts.Requests, strings.Join(counts.Failures, "; "))
 		}
 	}
+}
+
+// makeVisited makes an Application that a visitor requests all the time, through its Service.
+func makeVisited(t *testing.T, name, image string) (visitor func(*testing.T) clients.Counts) {
+	t.Helper()
+	makeApplication(t, "default", name, fmt.Sprintf(`{"image":%q,"replicas":2}`, image))
+	waitReady(t, "default", name)
+	visitor = startVisitor(t, "default", "visitor", image, "visit", "http://"+name+".default.svc:8080/")
+	must(t, walk.Within(t.Context(), time.Minute, "the visitor to be served", func(context.Context) error {
+		if counts := visitor(t); counts.Requests < 20 || counts.Failed > 0 {
+			return fmt.Errorf("%+v", counts)
+		}
+		return nil
+	}))
+	return visitor
 }
 
 func ingressGoes(t *testing.T) {

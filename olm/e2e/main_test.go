@@ -42,6 +42,7 @@ var suite struct {
 	sdk       string   // path of operator-sdk
 	opm       string   // image that run bundle serves the bundle with
 	mirror    []string // command that runs its arguments with the release mirror, empty where GitHub is reachable
+	control   []string // command of the local cluster, empty on other clusters
 	scorecard []string // flags of scorecard that name images this cluster can pull
 	registry  string   // where a locally built image is pushed and pulled
 	left      leftover // what the tests so far left on the cluster
@@ -86,6 +87,10 @@ func prepare() error {
 	}
 	suite.local = os.Getenv("E2E_LOCAL") != ""
 	suite.mirror = strings.Fields(os.Getenv("E2E_MIRROR"))
+	suite.control = strings.Fields(os.Getenv("E2E_CLUSTER"))
+	if suite.local && len(suite.control) == 0 {
+		return errors.New("E2E_CLUSTER not set: run `make e2e`, which sets it")
+	}
 	suite.scorecard = strings.Fields(os.Getenv("E2E_SCORECARD_FLAGS"))
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,14 +36,7 @@ func cameBack(t *testing.T) {
 	if endpoint := cache.Status.Endpoints[1]; endpoint.Pod != p.podName(1) || endpoint.Host != hosts[1] || !endpoint.Ready {
 		t.Errorf("status.endpoints says %+v", endpoint)
 	}
-	// DNS may return the old address for some seconds. Once it returns the new one, the pod serves.
-	must(t, walk.Within(t.Context(), 30*time.Second, hosts[1]+" to lead to the new pod", func(ctx context.Context) error {
-		ip, err := p.network.Lookup(ctx, hosts[1])
-		if err == nil && ip != after.Status.PodIP {
-			err = fmt.Errorf("it leads to %s, want %s", ip, after.Status.PodIP)
-		}
-		return err
-	}))
+	p.leads(hosts[1], after.Status.PodIP)
 	must(t, servers[1].Store(items, smallItem))
 	p.complete(servers, items)
 	delete(before, p.podName(1))
@@ -67,6 +60,19 @@ func (p *production) replaced(before corev1.Pod) *corev1.Pod {
 	return &pod
 }
 
+// leads waits until a DNS name of a pod leads to its new address. DNS may return the old one for some seconds. Once it returns the new
+// one, the pod serves.
+func (p *production) leads(host, address string) {
+	p.t.Helper()
+	must(p.t, walk.Within(p.t.Context(), 30*time.Second, host+" to lead to the new pod", func(ctx context.Context) error {
+		ip, err := p.network.Lookup(ctx, host)
+		if err == nil && ip != address {
+			err = fmt.Errorf("it leads to %s, want %s", ip, address)
+		}
+		return err
+	}))
+}
+
 // Evictions, such as those of a drain, leave a cache of two pods one that serves. A cache of one pod does not block them.
 func evicted(t *testing.T) {
 	onlyLocal(t)
@@ -88,7 +94,7 @@ func evicted(t *testing.T) {
 		t.Errorf("an eviction of the only pod that is ready: %v", err)
 	}
 	must(t, evict(t.Context(), single.pods()[single.podName(0)]))
-	uncordon(t.Context(), t)
+	uncordon(t.Context(), t, nodeNames(t)...)
 	p.replaced(before[gone[0]])
 	p.ready(time.Minute)
 	single.ready(time.Minute)
@@ -106,33 +112,19 @@ func evicted(t *testing.T) {
 	p.ready(time.Minute)
 }
 
-// drainUntilRefused drains the only node of the cluster, and expects the drain to fail.
+// drainUntilRefused drains all nodes of the cluster, so that an evicted pod does not come back, and expects the drain to fail.
 func drainUntilRefused(t *testing.T, p *production) {
 	t.Helper()
-	t.Cleanup(func() { uncordon(context.Background(), t) })
+	all := nodeNames(t)
+	t.Cleanup(func() { uncordon(context.Background(), t, all...) })
 	start := time.Now()
-	_, err := suite.cluster.Kubectl(t.Context(), "drain", onlyNode(t.Context(), t), "--pod-selector=app.kubernetes.io/instance="+p.key.Name,
-		"--ignore-daemonsets", "--delete-emptydir-data", "--timeout=15s")
+	_, err := suite.cluster.Kubectl(t.Context(), slices.Concat([]string{"drain"}, all, []string{"--pod-selector=app.kubernetes.io/instance=" + p.key.Name,
+		"--ignore-daemonsets", "--delete-emptydir-data", "--timeout=15s"})...)
 	if err == nil {
-		t.Fatal("a node was drained of all pods of a cache at the same time")
+		t.Fatal("all nodes were drained of all pods of a cache at the same time")
 	}
 	contains(t, err.Error(), "Cannot evict pod as it would violate the pod's disruption budget")
 	t.Logf("kubectl drain gave up after %s", time.Since(start).Round(time.Second))
-}
-
-// onlyNode returns the name of the cluster's only node.
-func onlyNode(ctx context.Context, t *testing.T) string {
-	t.Helper()
-	names := strings.Fields(kubectl(ctx, t, "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
-	if len(names) != 1 {
-		t.Fatalf("the cluster has the nodes %v, want one", names)
-	}
-	return names[0]
-}
-
-func uncordon(ctx context.Context, t *testing.T) {
-	t.Helper()
-	kubectl(ctx, t, "uncordon", onlyNode(ctx, t))
 }
 
 // split returns which of the pods are gone, being deleted or not ready, and which are as before.

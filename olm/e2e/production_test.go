@@ -41,18 +41,24 @@ func produce(t *testing.T, name string, size int32, spec string) *production {
 // produceAs is produce in any namespace.
 func produceAs(t *testing.T, key types.NamespacedName, size int32, spec string) *production {
 	t.Helper()
-	p := &production{t: t, key: key, size: size}
-	manifest := filepath.Join(t.TempDir(), key.Name+".yaml")
-	content := fmt.Sprintf("apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata:\n  name: %s\nspec:\n  size: %d\n  %s\n",
-		key.Name, size, strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  "))
-	must(t, os.WriteFile(manifest, []byte(content), 0o600))
-	kubectl(t.Context(), t, "apply", "-n", p.key.Namespace, "-f", manifest)
+	p := request(t, key, size, spec)
 	cache := p.ready(2 * time.Minute)
 	config := kubectl(t.Context(), t, "exec", "-n", p.key.Namespace, cache.Status.Nodes[0], "-c", "memcached", "--", "cat", "/etc/resolv.conf")
 	var err error
 	p.network, err = clients.NewNetwork(config)
 	must(t, err)
 	return p
+}
+
+// request creates a cache from a spec in YAML. Its pods cannot be reached before it is ready.
+func request(t *testing.T, key types.NamespacedName, size int32, spec string) *production {
+	t.Helper()
+	manifest := filepath.Join(t.TempDir(), key.Name+".yaml")
+	content := fmt.Sprintf("apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata:\n  name: %s\nspec:\n  size: %d\n  %s\n",
+		key.Name, size, strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  "))
+	must(t, os.WriteFile(manifest, []byte(content), 0o600))
+	kubectl(t.Context(), t, "apply", "-n", key.Namespace, "-f", manifest)
+	return &production{t: t, key: key, size: size}
 }
 
 // in returns the cache for use in a subtest.

@@ -8,7 +8,7 @@
 // requests under way and then stops.
 //
 // Started as `webapp visit URL` it is a visitor instead: it requests that page all the time, and returns the results at
-// GET /counts.
+// GET /counts. `webapp use ADDRESS...` does the same with memcacheds, by their IP addresses with ports.
 package main
 
 import (
@@ -44,8 +44,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) != 0 && (len(args) != 2 || args[0] != "visit") {
-		return errors.New("usage: webapp, or webapp visit URL")
+	visits, uses := len(args) == 2 && args[0] == "visit", len(args) > 1 && args[0] == "use"
+	if len(args) > 0 && !visits && !uses {
+		return errors.New("usage: webapp, webapp visit URL, or webapp use ADDRESS...")
 	}
 	address := os.Getenv("LISTEN")
 	if address == "" {
@@ -56,8 +57,11 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("listen on %s (LISTEN): %w", address, err)
 	}
 	fmt.Fprintln(os.Stderr, "webapp: listening on", listener.Addr())
-	if len(args) > 0 {
+	switch {
+	case visits:
 		return visit(ctx, listener, args[1])
+	case uses:
+		return use(ctx, listener, args[1:])
 	}
 	pod, err := os.Hostname()
 	if err != nil {

@@ -19,8 +19,21 @@ func visit(ctx context.Context, listener net.Listener, url string) error {
 	for i := range visitors {
 		all = append(all, clients.NewWeb(fmt.Sprintf("visitor %d", i+1), url))
 	}
-	visiting := clients.StartLoad(all)
+	return load(ctx, listener, all)
+}
+
+// use does the same with the memcacheds at these addresses (host:port): each request is on a new connection.
+func use(ctx context.Context, listener net.Listener, addresses []string) error {
+	var all []clients.Server
+	for _, address := range addresses {
+		all = append(all, clients.NewService(address, address, clients.Access{}))
+	}
+	return load(ctx, listener, all)
+}
+
+func load(ctx context.Context, listener net.Listener, servers []clients.Server) error {
+	requesting := clients.StartLoad(servers)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) { write(w, visiting.Counts()) })
-	return errors.Join(serve(ctx, listener, mux), visiting.Stop())
+	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) { write(w, requesting.Counts()) })
+	return errors.Join(serve(ctx, listener, mux), requesting.Stop())
 }

@@ -194,13 +194,26 @@ func TestARequestUnderWayIsCompletedBeforeTheEnd(t *testing.T) {
 func TestAVisitorCountsEveryRequestAndTheFailedOnes(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
 	defer page.Close()
+	address := page.Listener.Addr().String()
+	for name, test := range map[string]struct {
+		run  func(context.Context, net.Listener) error
+		says string
+	}{
+		"of a page":      {func(ctx context.Context, l net.Listener) error { return visit(ctx, l, page.URL) }, "502"},
+		"of a memcached": {func(ctx context.Context, l net.Listener) error { return use(ctx, l, []string{address}) }, address},
+	} {
+		t.Run(name, func(t *testing.T) { countsFailures(t, test.run, test.says) })
+	}
+}
+
+func countsFailures(t *testing.T, run func(context.Context, net.Listener) error, says string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- visit(ctx, listener, page.URL) }()
+	go func() { ended <- run(ctx, listener) }()
 	var counts clients.Counts
 	for deadline := time.Now().Add(10 * time.Second); counts.Requests == 0; {
 		response, err := http.Get("http://" + listener.Addr().String() + "/counts")
@@ -214,7 +227,7 @@ func TestAVisitorCountsEveryRequestAndTheFailedOnes(t *testing.T) {
 			t.Fatal("nothing was asked for within 10 s")
 		}
 	}
-	if counts.Failed != counts.Requests || !strings.Contains(counts.Failures[0], "502") {
+	if counts.Failed != counts.Requests || !strings.Contains(counts.Failures[0], says) {
 		t.Errorf("counted %+v", counts)
 	}
 	stop()
@@ -224,7 +237,7 @@ func TestAVisitorCountsEveryRequestAndTheFailedOnes(t *testing.T) {
 }
 
 func TestUnknownArgumentsAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"visit"}, {"help"}, {"visit", "a", "b"}} {
+	for _, args := range [][]string{{"visit"}, {"help"}, {"visit", "a", "b"}, {"use"}} {
 		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), "usage: webapp") {
 			t.Errorf("%v: %v", args, err)
 		}
