@@ -149,7 +149,7 @@ func releaseWithOtherMemcached(ctx context.Context, t *testing.T) (version, cata
 		manager := &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
 		manager.Image = operator
 		for name, value := range map[string]string{memcached.Env(): image, project.DefaultOperandEnv: otherMemcached, project.AgentEnv: operator} {
-			manager.Env = append(slices.DeleteFunc(manager.Env, func(e corev1.EnvVar) bool { return e.Name == name }), corev1.EnvVar{Name: name, Value: value})
+			setVariable(manager, name, value)
 		}
 		csv.Spec.RelatedImages = append(csv.Spec.RelatedImages, operatorsv1alpha1.RelatedImage{Name: memcached.RelatedName(), Image: image})
 	})
