@@ -10,7 +10,7 @@ import (
 )
 
 // TestInstalledOperator installs the operator once for all subtests that leave it as it is, and removes it as olm/README.md
-// says. A subtest that counts everything the operator does, needs the only node or all its CPUs, or restarts the operator runs alone.
+// says. A subtest that counts everything the operator does, needs the nodes or all their CPUs, or restarts the operator runs alone.
 func TestInstalledOperator(t *testing.T) {
 	ctx := fresh(t)
 	before, err := suite.cluster.Inventory(ctx)
@@ -22,6 +22,9 @@ func TestInstalledOperator(t *testing.T) {
 	t.Run("side by side", sideBySide)
 	t.Run("evictions leave enough pods", evicted)
 	must(t, suite.cluster.DeleteResources(ctx))
+	t.Run("updates fail no request when Services learn late", learnLate)
+	must(t, suite.cluster.DeleteResources(ctx))
+	t.Run("nodes", onNodes)
 	t.Run("a cache of real size is upgraded warm", realSize)
 	must(t, suite.cluster.DeleteResources(ctx))
 	t.Run("a shrink that the hash table does not fit is refused", refusedShrink)
@@ -59,6 +62,7 @@ func sideBySide(t *testing.T) {
 		{"a cache moves to a StatefulSet and back", moved, true},
 		{"a quota that refuses pods is reported", refusedByQuota, true},
 		{"a deleted pod comes back with its names", cameBack, true},
+		{"a network policy limits who may connect", limitedToClients, true},
 		{"only a role gives access to metrics", metricsAreProtected, false},
 	}
 	// Package testing resumes parallel tests from the last one (Go 1.26).
