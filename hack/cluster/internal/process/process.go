@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 )
 
@@ -99,6 +100,9 @@ func (s *Supervisor) start(spec Spec, want record) (*Process, error) {
 		return nil, fmt.Errorf("open the log of %s: %w", spec.Name, err)
 	}
 	defer output.Close()
+	if err := inheritNothing(); err != nil {
+		return nil, err
+	}
 
 	cmd := exec.Command(spec.Path, spec.Args...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Run, Marker + "=" + s.Mark}, spec.Env...)
@@ -117,6 +121,21 @@ func (s *Supervisor) start(spec Spec, want record) (*Process, error) {
 	}
 	// The exit status says less than the log, which is shown instead.
 	return follow(spec.Name, logFile, want.Identity, func() { _ = cmd.Wait() }), nil
+}
+
+// inheritNothing keeps files that this program got from its caller from programs that it starts. The program flock, for example, holds
+// its lock as long as any of them has its file open.
+func inheritNothing() error {
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("list the open files: %w", err)
+	}
+	for _, file := range open {
+		if number, err := strconv.Atoi(file.Name()); err == nil && number > syscall.Stderr {
+			syscall.CloseOnExec(number)
+		}
+	}
+	return nil
 }
 
 // LogFile is the file with the output of the named process.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,6 +52,26 @@ func TestEnsureKeepsARunningProcessAndReplacesAChangedOne(t *testing.T) {
 	}
 	if changed.id == first.id || first.id.Alive() {
 		t.Error("the process of the old arguments is still there")
+	}
+}
+
+func TestAProcessInheritsNoFileOfTheCaller(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	inherited, err := syscall.Dup(int(file.Fd())) // Without close-on-exec, as from a shell.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(inherited)
+	started, err := supervisor(t).Ensure(shell("one", forever))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if has, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", started.id.PID, inherited)); err == nil && has == file.Name() {
+		t.Errorf("the process has %s open", has)
 	}
 }
 
