@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/walk"
 	agenttesting "github.com/example/memcached-operator/operator/agent/testing"
@@ -37,7 +39,8 @@ func secured(t *testing.T) {
 	t.Run("certificate and users are replaced", func(t *testing.T) { p.in(t).renewed(authority, access) })
 }
 
-// hungUp matches the errors of a client whose connection the server closed. A timeout is another error.
+// hungUp matches the errors of a client whose connection the server closed. A timeout is another error. It is a refusal only if memcached
+// was not restarted.
 const hungUp = "EOF|connection reset by peer|broken pipe"
 
 // attempt is a way to use a cache.
@@ -70,6 +73,7 @@ func showing(config *tls.Config) func(*clients.Access) {
 func (p *production) attempts(good clients.Access, certificate map[string]string, attempts map[string]attempt) {
 	t := p.t
 	t.Helper()
+	before, runs := p.pods(), p.runIDs()
 	for name, attempt := range attempts {
 		for _, host := range p.hosts() {
 			access := good
@@ -86,6 +90,10 @@ func (p *production) attempts(good clients.Access, certificate map[string]string
 				t.Errorf("%s and %s: %v, want %q", host, name, err, attempt.says)
 			}
 		}
+	}
+	p.same(before)
+	if diff := cmp.Diff(runs, p.runIDs()); diff != "" {
+		t.Errorf("memcached was restarted, which looks like a refusal (-before +after):\n%s", diff)
 	}
 }
 

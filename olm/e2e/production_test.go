@@ -41,7 +41,14 @@ func produce(t *testing.T, name string, size int32, spec string) *production {
 // produceAs is produce in any namespace.
 func produceAs(t *testing.T, key types.NamespacedName, size int32, spec string) *production {
 	t.Helper()
-	p := request(t, key, size, spec)
+	request(t, key, size, spec)
+	return produced(t, key, size)
+}
+
+// produced waits until a cache that was created is ready.
+func produced(t *testing.T, key types.NamespacedName, size int32) *production {
+	t.Helper()
+	p := &production{t: t, key: key, size: size}
 	cache := p.ready(2 * time.Minute)
 	config := kubectl(t.Context(), t, "exec", "-n", p.key.Namespace, cache.Status.Nodes[0], "-c", "memcached", "--", "cat", "/etc/resolv.conf")
 	var err error

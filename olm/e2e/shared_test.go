@@ -47,6 +47,9 @@ func sideBySide(t *testing.T) {
 	}{
 		{"an Application finds its cache", boundApplications, false},
 		{"TLS and users", secured, true},
+		{"commands on the pages work", commandsOnPages, true},
+		{"what hangs or is killed harms no other pod", silent, true},
+		{"what somebody edits is put back", edited, true},
 		{"a pod is replaced when the one before has filled up", gated, true},
 		{"the sample of an Application", sampleApplications, false},
 		{"the tutorial of a cache", tutorial, false},
@@ -60,6 +63,8 @@ func sideBySide(t *testing.T) {
 		{"memory is resized live", resizedLive, true},
 		{"of two Applications that claim a host the older one has it", olderHasTheHost, false},
 		{"a cache moves to a StatefulSet and back", moved, true},
+		{"an autoscaler sets the size", autoscaled, true},
+		{"a container uses the binding", usedByBinding, true},
 		{"a quota that refuses pods is reported", refusedByQuota, true},
 		{"a deleted pod comes back with its names", cameBack, true},
 		{"a network policy limits who may connect", limitedToClients, true},

@@ -1,0 +1,258 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/example/memcached-operator/olm/e2e/clients"
+	"github.com/example/memcached-operator/olm/e2e/pages"
+	"github.com/example/memcached-operator/olm/walk"
+)
+
+// shop is the namespace that the pages use.
+const shop = "shop"
+
+// madeByTests is the label of what tests make in a namespace that a user may have, too.
+const madeByTests = "example.com/made-by=end-to-end-tests"
+
+// commandsOnPages makes a production cache with the commands on the pages, as they stand there, uses it, and renews its Secrets. It runs on
+// the local cluster only, because the namespace is named as a user's may be.
+func commandsOnPages(t *testing.T) {
+	s := newShell(t)
+	readme := func(heading string) []pages.Code { return section(t, "README.md", heading) }
+	production := func(heading string) []pages.Code { return section(t, "olm/production.md", heading) }
+	inShort, openssl, users := readme("a-cache-for-production"), production("with-openssl"), production("users")
+
+	s.run(one(t, inShort, "kubectl create namespace"))
+	kubectl(t.Context(), t, "label", "namespace", shop, madeByTests)
+	s.run(one(t, openssl, "openssl req -x509"))
+	s.run(one(t, inShort, "printf"))
+	s.apply(one(t, inShort, "kind: Memcached"))
+	s.run(one(t, inShort, "kubectl wait"))
+
+	p := produced(t, types.NamespacedName{Namespace: shop, Name: "sessions"}, 3)
+	t.Run("the cache answers as the page says", func(t *testing.T) {
+		s := s.in(t)
+		listed := s.run(one(t, production("check-the-cache"), "range .status.endpoints"))
+		contains(t, listed, "sessions-0.sessions-nodes.shop.svc 11211", "sessions-2.sessions-nodes.shop.svc 11211")
+		contains(t, s.run(one(t, production("check-the-cache"), "port-forward")), "STORED\r\nSTORED\r\nVALUE greeting 0 5\r\nhello\r\nEND")
+	})
+	t.Run("the first cache is shown as the page says", func(t *testing.T) { s.in(t).firstCache(one(t, readme("your-first-cache"), "example-memcached")) })
+	t.Run("every diagnosis works", s.diagnoses)
+	t.Run("certificate and users are renewed", func(t *testing.T) {
+		s.in(t).renews(p.in(t), renewal(t, openssl), one(t, users, "kubectl replace"))
+	})
+}
+
+// section returns the code in a section of a page of the checkout.
+func section(t *testing.T, page, heading string) []pages.Code {
+	t.Helper()
+	code, err := pages.Section(filepath.Join(suite.root, page), heading)
+	must(t, err)
+	return code
+}
+
+// one returns the only code with these words.
+func one(t *testing.T, code []pages.Code, words string) string {
+	t.Helper()
+	found := slices.DeleteFunc(slices.Clone(code), func(c pages.Code) bool { return !strings.Contains(c.Text, words) })
+	if len(found) != 1 {
+		t.Fatalf("%d pieces of code have %q in %+v", len(found), words, code)
+	}
+	return found[0].Text
+}
+
+// renewal returns how to renew the certificate: the second to fourth command of the first block, and the second block.
+func renewal(t *testing.T, openssl []pages.Code) string {
+	t.Helper()
+	lines := strings.SplitAfter(one(t, openssl, "openssl req -x509"), "\n")
+	return strings.Join(lines[1:len(lines)-2], "") + one(t, openssl, "kubectl replace")
+}
+
+// shell runs commands as a person does at the root of the checkout, whose kubectl uses the namespace of the pages.
+type shell struct {
+	t      *testing.T
+	folder string
+}
+
+// newShell makes sure that there is no namespace of the pages but one that an interrupted run has left, and deletes it when the test ends.
+func newShell(t *testing.T) shell {
+	t.Helper()
+	deleteShop(t.Context(), t)
+	t.Cleanup(func() { deleteShop(context.Background(), t) })
+	s := shell{t: t, folder: t.TempDir()}
+	must(t, os.Mkdir(filepath.Join(s.folder, "bin"), 0o700))
+	must(t, os.Symlink(suite.cluster.KubectlPath, filepath.Join(s.folder, "bin", "kubectl")))
+	must(t, os.Symlink(filepath.Join(suite.root, "olm"), filepath.Join(s.folder, "olm")))
+	config, err := os.ReadFile(os.Getenv("KUBECONFIG"))
+	must(t, err)
+	must(t, os.WriteFile(s.kubeconfig(), config, 0o600))
+	kubectl(t.Context(), t, "config", "set-context", "--current", "--namespace="+shop, "--kubeconfig="+s.kubeconfig())
+	return s
+}
+
+func (s shell) kubeconfig() string { return filepath.Join(s.folder, "kubeconfig") }
+
+func (s shell) in(t *testing.T) shell { return shell{t: t, folder: s.folder} }
+
+// deleteShop deletes the namespace of the pages. It fails the test if that is somebody else's.
+func deleteShop(ctx context.Context, t *testing.T) {
+	t.Helper()
+	must(t, suite.cluster.Delete(ctx, "namespace", "-l", madeByTests, "--timeout=2m"))
+	if left := kubectl(ctx, t, "get", "namespace", shop, "--ignore-not-found", "-o", "name"); left != "" {
+		t.Fatalf("the namespace %s is there, and no test has made it: delete or rename it", shop)
+	}
+}
+
+// run runs a script, and fails the test at the first command that fails.
+func (s shell) run(script string) string {
+	s.t.Helper()
+	out, err := s.try("-e", script)
+	if err != nil {
+		s.t.Fatalf("%v:\n%s\n%s", err, script, out)
+	}
+	return out
+}
+
+// try runs a script, and ends what it has started in the background.
+func (s shell) try(flag, script string) (string, error) {
+	s.t.Helper()
+	// What runs in the background may keep its output open.
+	file, err := os.Create(filepath.Join(s.t.TempDir(), "output"))
+	must(s.t, err)
+	defer func() { must(s.t, file.Close()) }()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", flag, "-c", script)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.folder, file, file
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig(), "PATH="+filepath.Join(s.folder, "bin")+":"+os.Getenv("PATH"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	must(s.t, cmd.Start())
+	failed := cmd.Wait()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // There may be nothing left of the group.
+	out, err := os.ReadFile(file.Name())
+	must(s.t, err)
+	return string(out), failed
+}
+
+// apply applies a manifest on a page.
+func (s shell) apply(manifest string) {
+	s.t.Helper()
+	must(s.t, os.WriteFile(filepath.Join(s.folder, "manifest.yaml"), []byte(manifest), 0o600))
+	s.run("kubectl apply -f manifest.yaml")
+}
+
+// firstCache runs a block of commands with what they print, and compares the columns.
+func (s shell) firstCache(block string) {
+	s.t.Helper()
+	commands, printed, found := strings.Cut(block, "\n\n")
+	if !found {
+		s.t.Fatalf("the block shows no output:\n%s", block)
+	}
+	s.run(commands)
+	_, err := suite.cluster.WaitReady(s.t.Context(), types.NamespacedName{Namespace: shop, Name: "example-memcached"}, 3, 2*time.Minute)
+	must(s.t, err)
+	columns := func(out string) []string {
+		lines := strings.Split(out, "\n")
+		i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "NAME") })
+		if i < 0 || i+1 == len(lines) {
+			s.t.Fatalf("there is no table in:\n%s", out)
+		}
+		row := strings.Fields(lines[i+1])
+		return append(strings.Fields(lines[i]), row[:len(row)-1]...) // Without the age.
+	}
+	if shows, says := columns(s.run(commands)), columns(printed); !slices.Equal(shows, says) {
+		s.t.Errorf("kubectl prints %v, and the page says %v", shows, says)
+	}
+}
+
+// assignments are what the runbooks set first, for example NAMESPACE=shop POD=sessions-0.
+var assignments = regexp.MustCompile(`^[A-Z]+=\S+( [A-Z]+=\S+)*$`)
+
+// complaints are what a shell and kubectl print about a command that is wrong. That a pod has not been restarted, and that the cluster has
+// no metrics-server, is not wrong.
+var complaints = regexp.MustCompile(`(?m)^(bash|jq|[Ee]rror|Unable)\b.*`)
+
+// diagnoses runs the diagnosis of every runbook, for a pod that is well.
+func (s shell) diagnoses(t *testing.T) {
+	runbooks, err := filepath.Glob(filepath.Join(suite.root, "olm", "runbooks", "Memcached*.md"))
+	must(t, err)
+	if len(runbooks) < 10 {
+		t.Fatalf("found only %v", runbooks)
+	}
+	for _, file := range runbooks {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".md"), func(t *testing.T) {
+			script := diagnosis(t, file)
+			out, _ := s.in(t).try("+e", script) // grep fails if it finds nothing.
+			for _, line := range complaints.FindAllString(out, -1) {
+				if !strings.Contains(line, "previous terminated container") && !strings.Contains(line, "Metrics API not available") {
+					t.Errorf("%s\nis the answer to:\n%s", line, script)
+				}
+			}
+		})
+	}
+}
+
+// diagnosis returns the commands of a runbook, after what they need to be set.
+func diagnosis(t *testing.T, file string) string {
+	t.Helper()
+	code, err := pages.Section(file, "diagnosis")
+	must(t, err)
+	var script strings.Builder
+	for _, c := range code {
+		if c.Inline && assignments.MatchString(c.Text) || !c.Inline && strings.Contains(c.Text, "kubectl ") {
+			fmt.Fprintln(&script, c.Text)
+		}
+	}
+	return script.String()
+}
+
+// renews makes a new certificate and another password by the commands on the page. The cache takes both, and loses nothing.
+func (s shell) renews(p *production, certificate, users string) {
+	t := s.t
+	access := clients.Access{TLS: clientTLS(t, s.certificate()), User: "shop", Password: "a-password"}
+	servers := p.servers(access)
+	const items = 1000
+	p.storeAll(servers, items, smallItem)
+	before, reloads := p.pods(), p.reloads()
+	s.run(certificate)
+	s.run(users)
+	p.awaitReloads(reloads)
+
+	renewed := access
+	renewed.TLS, renewed.Password, renewed.Network = clientTLS(t, s.certificate()), "another-password", p.network
+	served, err := servedBy(t.Context(), renewed, p.hosts()[0])
+	if want := readCertificates(t, s.certificate()).Leaf().SerialNumber.String(); err != nil || served != want {
+		t.Errorf("the pods show the certificate %s, want %s: %v", served, want, err)
+	}
+	must(t, walk.Within(t.Context(), takeover, "the new password to be accepted", func(ctx context.Context) error {
+		return storeOne(ctx, renewed, p.hosts()[0])
+	}))
+	p.complete(p.servers(renewed), items)
+	p.same(before)
+}
+
+// certificate returns the files of the certificate that the commands on the page have made.
+func (s shell) certificate() map[string]string {
+	s.t.Helper()
+	files := map[string]string{}
+	for _, name := range []string{"tls.crt", "tls.key", "ca.crt"} {
+		content, err := os.ReadFile(filepath.Join(s.folder, name))
+		must(s.t, err)
+		files[name] = string(content)
+	}
+	return files
+}
