@@ -19,12 +19,14 @@ import (
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/e2e/observe"
 	"github.com/example/memcached-operator/olm/walk"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
 // editedItems is how many items each pod holds while somebody edits the objects around it.
 const editedItems = 1000
 
-// edits are what somebody does with kubectl to the objects of a cache. CACHE stands for its name, and WORKLOAD for the kind that runs it.
+// edits are what somebody does with kubectl to the objects of a cache, with a semicolon between two commands. CACHE stands for its name, and
+// WORKLOAD for the kind that runs it.
 var edits = []struct {
 	what, kubectl string
 	event         string // A part of the event about the repair. Empty if there is none.
@@ -42,7 +44,8 @@ var edits = []struct {
 	{"deletes the Service", "delete service CACHE", ""},
 	{"deletes the budget", "delete poddisruptionbudget CACHE", ""},
 	{"deletes the network policy", "delete networkpolicy CACHE", ""},
-	{"deletes the records", "delete controllerrevisions -l app.kubernetes.io/component=record,app.kubernetes.io/part-of=CACHE", ""},
+	// The operator does not watch records, so another edit makes it look.
+	{"deletes the records and scales", "delete controllerrevisions -l app.kubernetes.io/component=record,app.kubernetes.io/part-of=CACHE; scale WORKLOAD CACHE --replicas=4", ""},
 	{"deletes the workload and leaves its pods", "delete WORKLOAD CACHE --cascade=orphan", ""},
 }
 
@@ -55,13 +58,12 @@ func edited(t *testing.T) {
 		for _, edit := range edits {
 			t.Run(workload+": somebody "+edit.what, func(t *testing.T) { e.in(t).edit(edit.kubectl, edit.event) })
 		}
-		t.Run(workload+": somebody restarts the rollout", func(t *testing.T) {
-			if workload == "StatefulSet" {
-				e.in(t).ignoresRestart()
-			} else {
-				e.in(t).restarts()
-			}
-		})
+		if workload == "StatefulSet" {
+			t.Run("somebody restarts the rollout of a StatefulSet", func(t *testing.T) { e.in(t).ignoresRestart() })
+			continue
+		}
+		t.Run("somebody restarts the rollout of a Deployment", func(t *testing.T) { e.in(t).restarts() })
+		t.Run("somebody pauses the rollout of a Deployment", func(t *testing.T) { e.in(t).pauses() })
 	}
 }
 
@@ -102,8 +104,10 @@ func (e *editable) in(t *testing.T) *editable {
 func (e *editable) edit(command, event string) {
 	e.t.Helper()
 	start := time.Now()
-	args := strings.Fields(strings.NewReplacer("CACHE", e.key.Name, "WORKLOAD", strings.ToLower(e.workload)).Replace(command))
-	kubectl(e.t.Context(), e.t, append(args, "-n", e.key.Namespace)...)
+	command = strings.NewReplacer("CACHE", e.key.Name, "WORKLOAD", strings.ToLower(e.workload)).Replace(command)
+	for part := range strings.SplitSeq(command, "; ") {
+		kubectl(e.t.Context(), e.t, append(strings.Fields(part), "-n", e.key.Namespace)...)
+	}
 	e.putBack()
 	e.t.Logf("it is as before after %s", time.Since(start).Round(100*time.Millisecond))
 	if event != "" {
@@ -169,20 +173,38 @@ func (e *editable) restarts() {
 	ready, err := observe.WatchPods(t.Context(), suite.cluster.Client, ofCache(e.key)...)
 	must(t, err)
 	kubectl(t.Context(), t, "rollout", "restart", "deployment", e.key.Name, "-n", e.key.Namespace)
-	must(t, walk.Within(t.Context(), 2*time.Minute, "other pods", func(context.Context) error {
-		for name := range e.pods() {
-			if _, old := e.before[name]; old {
-				return fmt.Errorf("%s is there", name)
-			}
-		}
-		return nil
-	}))
+	e.othersThan(e.before)
 	e.putBack()
 	seen, err := ready.Stop()
 	must(t, err)
 	if seen.Least < int(e.size) {
 		t.Errorf("only %d of %d pods were ready at a time", seen.Least, e.size)
 	}
+}
+
+// othersThan waits until none of the pods is left.
+func (e *editable) othersThan(before map[string]corev1.Pod) {
+	e.t.Helper()
+	must(e.t, walk.Within(e.t.Context(), 2*time.Minute, "other pods", func(context.Context) error {
+		for name := range e.pods() {
+			if _, old := before[name]; old {
+				return fmt.Errorf("%s is there", name)
+			}
+		}
+		return nil
+	}))
+}
+
+// pauses pauses a Deployment, which the operator leaves to who did it, and changes the cache. The condition says why nothing happens.
+func (e *editable) pauses() {
+	before := e.pods()
+	kubectl(e.t.Context(), e.t, "rollout", "pause", "deployment", e.key.Name, "-n", e.key.Namespace)
+	e.patch(`{"podLabels":{"changed":"while-paused"}}`)
+	e.says(time.Minute, cachev1alpha1.ConditionProgressing, cachev1alpha1.ReasonNodesUpdating, "is paused: kubectl rollout resume deployment "+e.key.Name)
+	e.same(before)
+	kubectl(e.t.Context(), e.t, "rollout", "resume", "deployment", e.key.Name, "-n", e.key.Namespace)
+	e.othersThan(before)
+	e.ready(time.Minute)
 }
 
 // owned returns what the operator says in each object of the cache, by kind and name.

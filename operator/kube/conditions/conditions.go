@@ -170,10 +170,15 @@ func (w Workload) waiting() metav1.Condition {
 	}
 }
 
-// updatingMessage says how many pods have the latest template, and what the operator does about the next one.
+// updatingMessage says how many pods have the latest template, and what the operator does about the next one. The operator leaves a
+// Deployment paused that somebody else has paused.
 func (w Workload) updatingMessage(status *workload.Status) string {
 	if w.Update == nil {
-		return fmt.Sprintf("%s up to date", w.count(status.Updated))
+		message := fmt.Sprintf("%s up to date", w.count(status.Updated))
+		if status.Paused {
+			message += fmt.Sprintf(". Deployment %[1]s is paused: kubectl rollout resume deployment %[1]s", status.Name)
+		}
+		return message
 	}
 	message := fmt.Sprintf("%s up to date", w.count(w.Update.Updated))
 	if w.Update.Message != "" {
