@@ -82,6 +82,42 @@ func TestRecordsBelongToTheCache(t *testing.T) {
 	}
 }
 
+// Somebody deletes the records of a cache. The operator writes them again when it next looks, and no pod is replaced for it.
+func TestDeletedRecordsComeBack(t *testing.T) {
+	for name, spec := range map[string]func(*v1alpha1.MemcachedSpec){"Deployment": func(*v1alpha1.MemcachedSpec) {}, "StatefulSet": inStatefulSet} {
+		t.Run(name, func(t *testing.T) {
+			s := newSuite(t)
+			before := s.createReady(spec)
+			records := func(ctx context.Context) ([]string, error) {
+				list := &appsv1.ControllerRevisionList{}
+				err := cluster.Client.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels{inputs.CacheLabel: "cache"})
+				var names []string
+				for _, record := range list.Items {
+					names = append(names, record.Name)
+				}
+				return names, err
+			}
+			original, err := records(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cluster.Client.DeleteAllOf(t.Context(), &appsv1.ControllerRevision{}, client.InNamespace(s.Namespace), client.MatchingLabels{inputs.CacheLabel: "cache"}); err != nil {
+				t.Fatal(err)
+			}
+			s.Edit(s.memcached("cache"), `{"spec":{"service":{}}}`)
+			s.Await("the records", func(ctx context.Context) error {
+				now, err := records(ctx)
+				if err == nil && !cmp.Equal(original, now) {
+					err = fmt.Errorf("the records are %v, want %v", now, original)
+				}
+				return err
+			})
+			s.awaitReady("cache", 2)
+			s.keeps(before)
+		})
+	}
+}
+
 // Going back to an earlier release and forth again: that release has given the pods what they have, and nothing is replaced unasked.
 func TestGoingBackAndForthReplacesNoPod(t *testing.T) {
 	s := released(t)
