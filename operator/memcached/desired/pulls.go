@@ -29,8 +29,11 @@ const (
 	// PullComponent is the label app.kubernetes.io/component of pods that pull images.
 	PullComponent = "pull"
 
-	// repeatPull is how long a pull pod that failed is kept before another one tries again.
+	// repeatPull is how long a pull pod whose image the kubelet cannot pull is kept: the kubelet itself tries again.
 	repeatPull = 5 * time.Minute
+
+	// repeatEnded is how long a pull pod is kept that has ended without success, for example with its node: nothing pulls any more.
+	repeatEnded = 30 * time.Second
 
 	// pullRecheck is when to look again at images that are missing. Pull pods are watched, but not what keeps them from being created.
 	pullRecheck = 10 * time.Second
@@ -65,7 +68,7 @@ func MakePulls(in inputs.Inputs) Pulls {
 		found := &in.PullPods[i]
 		next := needed[found.Name]
 		problem, _ := inputs.PullOf(found, in.Now)
-		again := problem.Message != "" && !problem.Slow && in.Now.Sub(found.CreationTimestamp.Time) >= repeatPull
+		again := problem.Message != "" && !problem.Slow && in.Now.Sub(found.CreationTimestamp.Time) >= keepFor(found)
 		switch {
 		case found.DeletionTimestamp != nil: // Another one can be created once it is gone.
 		case next == nil && !usesPulled(wanted.given, found):
@@ -82,6 +85,14 @@ func MakePulls(in inputs.Inputs) Pulls {
 		pulls.Create = append(pulls.Create, needed[name])
 	}
 	return pulls
+}
+
+// keepFor returns how long a pull pod that has failed is kept before another one tries again.
+func keepFor(failed *corev1.Pod) time.Duration {
+	if inputs.PullEnded(failed) {
+		return repeatEnded
+	}
+	return repeatPull
 }
 
 // usesPulled reports whether pods of a workload are still being updated to the image that a pod has pulled.

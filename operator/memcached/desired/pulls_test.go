@@ -165,8 +165,10 @@ func TestPullPodsThatExist(t *testing.T) {
 		"a container of somebody else has ended":    {pod: []func(*corev1.Pod){since(time.Second), ended("proxy", 0)}, pull: "Images are being pulled on node a"},
 		"for a long time":                           {pod: []func(*corev1.Pod){since(5 * time.Minute)}, pull: "has been pulling an image for more than 2 minutes"},
 		"failed":                                    {pod: []func(*corev1.Pod){since(time.Second), failed}, pull: "failed (OutOfpods): no room"},
-		"failed a while ago":                        {pod: []func(*corev1.Pod){since(5 * time.Minute), failed}, pull: "failed (OutOfpods): no room", create: 1, deleted: 1},
-		"cannot be pulled":                          {pod: []func(*corev1.Pod){since(time.Minute), waits("agent", "ImagePullBackOff")}, pull: "cannot be pulled (ImagePullBackOff)"},
+		"failed a while ago":                        {pod: []func(*corev1.Pod){since(30 * time.Second), failed}, pull: "failed (OutOfpods): no room", create: 1, deleted: 1},
+		"failed while it waited for its image": {pod: []func(*corev1.Pod){since(30 * time.Second), failed, waits("agent", "ErrImagePull")},
+			pull: "cannot be pulled (ImagePullBackOff)", create: 1, deleted: 1},
+		"cannot be pulled": {pod: []func(*corev1.Pod){since(4 * time.Minute), waits("agent", "ImagePullBackOff")}, pull: "cannot be pulled (ImagePullBackOff)"},
 		"could not be pulled for a while": {pod: []func(*corev1.Pod){since(5 * time.Minute), waits("agent", "ErrImagePull")},
 			pull: "cannot be pulled (ImagePullBackOff)", create: 1, deleted: 1},
 		"failed before, and tries again": {pod: []func(*corev1.Pod){since(time.Second), func(p *corev1.Pod) {
@@ -176,6 +178,8 @@ func TestPullPodsThatExist(t *testing.T) {
 		"pods still get the image":    {pod: []func(*corev1.Pod){ended("agent", 0)}, change: underWay},
 		"the program does not run": {pod: []func(*corev1.Pod){since(time.Second), ended("agent", 127)},
 			pull: `the program in the image "agent:2" does not run: --version ends with exit code 127`},
+		"the program did not run a while ago, beside a container of somebody else": {pod: []func(*corev1.Pod){since(30 * time.Second), waits("proxy", "ErrImagePull"), ended("agent", 137)},
+			pull: "does not run: --version ends with exit code 137", create: 1, deleted: 1},
 		"the spec is invalid meanwhile": {pod: []func(*corev1.Pod){since(time.Second)}, change: func(in *inputs.Inputs) { in.Memcached.Spec.Version = "9" },
 			pull: "Images are being pulled on node a", invalid: true},
 	} {

@@ -3,6 +3,7 @@ package inputs
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,4 +77,12 @@ func PullOf(pod *corev1.Pod, now time.Time) (problem PullProblem, pulled bool) {
 		return PullProblem{Message: fmt.Sprintf("pod %s has been pulling an image for more than %d minutes", pod.Name, slowPull/time.Minute), Slow: true}, false
 	}
 	return PullProblem{}, false
+}
+
+// PullEnded reports whether a pull pod has ended, so that nothing pulls its image any more.
+func PullEnded(pod *corev1.Pod) bool {
+	name := PulledBy(pod).Container
+	return pod.Status.Phase == corev1.PodFailed || slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.Name == name && s.State.Terminated != nil
+	})
 }
