@@ -27,6 +27,8 @@ type baseline struct {
 	Calls  []inject.Call // Those that all runs have.
 	Most   int           // The most requests of a run.
 
+	PodWrites []map[string]int // What podWrites returns for each run.
+
 	fields oracle.Baseline
 }
 
@@ -81,7 +83,7 @@ func recordBaseline(t *testing.T, f *feed, w *workload) *baseline {
 		}
 		b.States, b.Counts = append(b.States, s.history.State(s.namespace)), append(b.Counts, s.history.Counts())
 		records := s.injector.Records()
-		b.Most = max(b.Most, len(records))
+		b.Most, b.PodWrites = max(b.Most, len(records)), append(b.PodWrites, podWrites(records))
 		for _, record := range records {
 			calls[record.Call]++
 		}

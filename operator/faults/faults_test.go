@@ -148,6 +148,9 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 	for _, difference := range s.history.Counts().Differences(b.Counts, p.recreates) {
 		found = append(found, "O2: "+difference)
 	}
+	if p.sparesPods {
+		found = append(found, morePodWrites(podWrites(s.injector.Records()), b.PodWrites)...)
+	}
 	if now := panicked(t); now > panics {
 		found = append(found, fmt.Sprintf("O9: %v reconciles panicked in this plan, or in one that ran at the same time", now-panics))
 	}

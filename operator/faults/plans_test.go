@@ -21,7 +21,7 @@ import (
 
 // plan is a fault in a workload.
 type plan struct {
-	class    string // F1 to F10.
+	class    string // F1 to F11.
 	name     string // Of the fault.
 	workload *workload
 	where    string // The request.
@@ -34,6 +34,9 @@ type plan struct {
 
 	// mayDiffer are the fields that the fault itself changes for good.
 	mayDiffer func(field string) bool
+
+	// sparesPods is true if the fault is no reason to change more pods than without it.
+	sparesPods bool
 }
 
 // id names the plan so that it can be run alone.
@@ -74,7 +77,7 @@ func plansOf(w *workload, b *baseline) []*plan {
 			all = append(all, p)
 		}
 	}
-	return append(all, pairs(w, b)...)
+	return slices.Concat(all, pairs(w, b), clocks(w))
 }
 
 // pairsOfAWorkload is how many pairs of faults each workload meets.

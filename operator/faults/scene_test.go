@@ -70,7 +70,7 @@ func newScene(t *testing.T, f *feed, w *workload) *scene {
 	s := &scene{T: t, namespace: cluster.Namespace(t), injector: inject.New()}
 	s.options = manager.Options{
 		MetricsAddress: "0", HealthAddress: "0", WatchNamespaces: []string{s.namespace}, Images: images, SecretRecheck: time.Second,
-		AgentStates: cluster.Agents(versionOf),
+		AgentStates: cluster.Agents(versionOf), Clock: clock.RealClock{},
 	}
 	if w.options != nil {
 		w.options(&s.options)
@@ -92,7 +92,7 @@ func (s *scene) start() {
 		return
 	}
 	options := s.options
-	options.Metrics, options.Work = prometheus.NewRegistry(), olmcondition.NewTracker(clock.RealClock{})
+	options.Metrics, options.Work = prometheus.NewRegistry(), olmcondition.NewTracker(options.Clock)
 	started := &process{Process: s.injector.Process()}
 	config := rest.CopyConfig(cluster.OperatorConfig)
 	config.Wrap(started.Wrap)

@@ -109,6 +109,9 @@ type Options struct {
 	// AgentStates asks the agents of pods for the state of their memcached, by the name of the pod. Default: over the network.
 	AgentStates func(context.Context, []corev1.Pod) map[string]*agentapi.State
 
+	// Clock tells the time to all that runs in the manager; who leads does not depend on it. Default: that of the machine.
+	Clock clock.WithTicker
+
 	// NewClient makes the manager's client. Default: that of controller-runtime.
 	NewClient client.NewClientFunc
 }
@@ -163,15 +166,18 @@ func addAll(mgr manager.Manager, options Options) error {
 	if options.AgentStates == nil {
 		options.AgentStates = (&inputs.Agents{Fetch: agentapi.Fetch}).States
 	}
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
 	if options.Work == nil {
-		options.Work = olmcondition.NewTracker(clock.RealClock{})
+		options.Work = olmcondition.NewTracker(options.Clock)
 	}
 	if options.OperatorCondition.Name != "" {
 		if err := addOLMCondition(mgr, options, own); err != nil {
 			return err
 		}
 	}
-	if err := (&monitoring.Installer{Namespace: options.Namespace, Clock: clock.RealClock{}}).SetUp(mgr); err != nil {
+	if err := (&monitoring.Installer{Namespace: options.Namespace, Clock: options.Clock}).SetUp(mgr); err != nil {
 		return err
 	}
 	return addControllers(mgr, options, own)
@@ -183,17 +189,18 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 	if err != nil {
 		return fmt.Errorf("create the discovery client: %w", err)
 	}
-	features := &inputs.FeatureReader{Discovery: discoverer, Clock: clock.RealClock{}}
+	features := &inputs.FeatureReader{Discovery: discoverer, Clock: options.Clock}
 	applier := apply.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetClient(), mgr.GetScheme(), options.SecretRecheck)
+	applier.Clock = options.Clock
 	//nolint:staticcheck // The older event API, which leader election needs as well: one permission instead of two, and one that
 	// tools which check bundles do not take for the removed events.k8s.io/v1beta1.
 	recorder := mgr.GetEventRecorderFor(owned.Manager)
 	reporter := func(kind string) *report.Reporter {
-		return &report.Reporter{Kind: kind, Client: mgr.GetClient(), Recorder: recorder, Metrics: own, Work: options.Work, Clock: clock.RealClock{}}
+		return &report.Reporter{Kind: kind, Client: mgr.GetClient(), Recorder: recorder, Metrics: own, Work: options.Work, Clock: options.Clock}
 	}
 	for _, controller := range []interface{ SetUp(manager.Manager) error }{
 		&memcached.Reconciler{
-			Client: mgr.GetClient(), Applier: applier, Reporter: reporter(v1alpha1.MemcachedKind), Clock: clock.RealClock{},
+			Client: mgr.GetClient(), Applier: applier, Reporter: reporter(v1alpha1.MemcachedKind), Clock: options.Clock,
 			Inputs: &inputs.Reader{
 				Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Images: options.Images, Features: features.Get,
 				ServiceAnnotations: options.ServiceAnnotations,
@@ -203,7 +210,7 @@ func addControllers(mgr manager.Manager, options Options, own *metrics.Metrics) 
 		},
 		&application.Reconciler{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Applier: applier, Reporter: reporter(appv1alpha1.ApplicationKind),
-			Clock: clock.RealClock{}, PodSecurity: options.PodSecurity,
+			Clock: options.Clock, PodSecurity: options.PodSecurity,
 		},
 	} {
 		if err := controller.SetUp(mgr); err != nil {
@@ -223,7 +230,7 @@ func addOLMCondition(mgr manager.Manager, options Options, own *metrics.Metrics)
 		return fmt.Errorf("create the client for the OperatorCondition: %w", err)
 	}
 	return (&olmcondition.Reporter{
-		Key: options.OperatorCondition, Client: direct, Work: options.Work, Gauge: own.Upgradeable, Clock: clock.RealClock{},
+		Key: options.OperatorCondition, Client: direct, Work: options.Work, Gauge: own.Upgradeable, Clock: options.Clock,
 		List:     func(ctx context.Context) ([]olmcondition.Object, error) { return tracked(ctx, mgr.GetClient()) },
 		Recorder: mgr.GetEventRecorderFor(owned.Manager), //nolint:staticcheck // As in addControllers.
 	}).SetUp(mgr)

@@ -71,6 +71,9 @@ type Result struct {
 
 // Applier writes owned objects.
 type Applier struct {
+	// Clock tells how long ago something was applied. New sets that of the machine.
+	Clock clock.PassiveClock
+
 	cached    client.Reader // Contains only objects with the operator's managed-by label.
 	live      client.Reader
 	writer    Writer
@@ -82,7 +85,6 @@ type Applier struct {
 	matches   *matches
 	recheck   time.Duration
 	applied   *expiring.Expiring // The configurations that unwatched objects were seen to match, as appliedAt.
-	clock     clock.PassiveClock
 }
 
 // Writer writes objects and subresources.
@@ -97,7 +99,7 @@ func New(cached, live client.Reader, writer Writer, scheme *runtime.Scheme, rech
 	return &Applier{
 		cached: cached, live: live, writer: writer, scheme: scheme,
 		converter: applyconfigurations.NewTypeConverter(scheme), deduced: managedfields.NewDeducedTypeConverter(),
-		confirmed: lru.New(maxConfirmed), matches: newMatches(), recheck: recheck, applied: expiring.NewExpiring(), clock: clock.RealClock{},
+		confirmed: lru.New(maxConfirmed), matches: newMatches(), recheck: recheck, applied: expiring.NewExpiring(), Clock: clock.RealClock{},
 	}
 }
 

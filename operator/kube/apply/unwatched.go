@@ -34,11 +34,11 @@ func (a *Applier) knownFor(reference owned.Reference, wanted *unstructured.Unstr
 	if !found || applied.hash != wanted.GetAnnotations()[HashAnnotation] {
 		return 0
 	}
-	return max(0, a.recheck-a.clock.Since(applied.at))
+	return max(0, a.recheck-a.Clock.Since(applied.at))
 }
 
 func (a *Applier) noteApplied(reference owned.Reference, wanted *unstructured.Unstructured) {
 	if Unwatched(reference) {
-		a.applied.Set(reference, appliedAt{wanted.GetAnnotations()[HashAnnotation], a.clock.Now()}, a.recheck)
+		a.applied.Set(reference, appliedAt{wanted.GetAnnotations()[HashAnnotation], a.Clock.Now()}, a.recheck)
 	}
 }
