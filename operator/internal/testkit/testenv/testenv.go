@@ -54,13 +54,18 @@ func New(t *testing.T, options manager.Options) *Env {
 	return e
 }
 
-// StartOperator starts the operator as a new process, which remembers nothing.
+// StartOperator starts the operator as a new process, which remembers nothing. The agents of its pods answer, unless the options say what
+// they do.
 func (e *Env) StartOperator() {
 	e.Helper()
 	e.metrics = prometheus.NewRegistry()
 	e.Options.Metrics, e.Options.Work = e.metrics, olmcondition.NewTracker(clock.RealClock{})
+	options := e.Options
+	if options.AgentStates == nil {
+		options.AgentStates = cluster.Agents(options.Images.VersionOf)
+	}
 	e.Operator = cluster.StartOperator(e.T, cluster.OperatorConfig, func(config *rest.Config) (ctrlmanager.Manager, error) {
-		return manager.New(config, e.Options)
+		return manager.New(config, options)
 	})
 }
 
