@@ -25,7 +25,7 @@ import (
 func actors() []fault {
 	return []fault{
 		{class: "F8", name: "deleted", applies: appliesChild, arm: afterWrite(deleteObject), mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
-		{class: "F8", name: "orphaned", applies: appliesChild, not: removes, arm: afterWrite(orphan), mayDiffer: generations},
+		{class: "F8", name: "orphaned", applies: appliesChild, not: removes, arm: afterWrite(orphan), mayRecreate: dropped, mayDiffer: ofDropped},
 		{class: "F8", name: "edited", applies: appliesChild, arm: afterWrite(edit), mayDiffer: generations},
 		{class: "F8", name: "foreign", applies: firstApply, arm: createForeign, mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
 		{class: "F9", name: "pods", applies: writes, arm: on(func(s *scene) inject.Action { return inject.After(s.killPods) }), mayRecreate: pods, mayDiffer: ofOtherPods},
@@ -62,6 +62,19 @@ func ofRecords(field string) bool {
 	return strings.HasPrefix(field, "controllerrevisions/cache-record-") && (strings.HasSuffix(field, ": revision") || strings.HasSuffix(field, "example.com/note"))
 }
 
+// dropped matches the object of a call if users stop wanting it. If it was orphaned right before, it stays: it may belong to somebody else now.
+func dropped(w *workload, c inject.Call) func(string) bool {
+	return func(key string) bool { return key == c.Object && slices.Contains(w.drops, key) }
+}
+
+// ofDropped matches all fields of such an object, and fields that count changes.
+func ofDropped(w *workload, c inject.Call) func(string) bool {
+	return func(field string) bool {
+		key, _, _ := strings.Cut(field, ": ")
+		return dropped(w, c)(key) || generations(w, c)(field)
+	}
+}
+
 func isWorkload(c inject.Call) bool {
 	return c.Resource() == "deployments" || c.Resource() == "statefulsets"
 }
@@ -78,7 +91,7 @@ func pods(*workload, inject.Call) func(string) bool {
 }
 
 // generations matches fields that count changes.
-func generations(inject.Call) func(string) bool {
+func generations(*workload, inject.Call) func(string) bool {
 	return func(field string) bool {
 		return strings.HasSuffix(field, "generation") || strings.HasSuffix(field, "observedGeneration")
 	}
@@ -86,9 +99,9 @@ func generations(inject.Call) func(string) bool {
 
 // ofAnotherWorkload matches fields that a workload does not have, or has otherwise, after it was created anew: its generations, and those of
 // earlier templates.
-func ofAnotherWorkload(c inject.Call) func(string) bool {
+func ofAnotherWorkload(w *workload, c inject.Call) func(string) bool {
 	return func(field string) bool {
-		return generations(c)(field) || isWorkload(c) && (strings.HasPrefix(field, "replicasets/") || strings.HasPrefix(field, "controllerrevisions/") ||
+		return generations(w, c)(field) || isWorkload(c) && (strings.HasPrefix(field, "replicasets/") || strings.HasPrefix(field, "controllerrevisions/") ||
 			strings.Contains(field, "evision") || strings.Contains(field, "collisionCount") || strings.HasSuffix(field, ": status.currentReplicas") || otherPods(field)) ||
 			// Its templates are counted anew, and pods are named after them.
 			c.Resource() == "deployments" && (strings.HasPrefix(field, "pods/") || strings.Contains(field, ": status.endpoints[") || strings.Contains(field, ": status.nodes["))
@@ -96,7 +109,7 @@ func ofAnotherWorkload(c inject.Call) func(string) bool {
 }
 
 // ofOtherPods matches fields that depend on how pods became what they are.
-func ofOtherPods(inject.Call) func(string) bool { return otherPods }
+func ofOtherPods(*workload, inject.Call) func(string) bool { return otherPods }
 
 func otherPods(field string) bool {
 	return ofRecords(field) || strings.HasPrefix(field, "pods/") && (strings.HasSuffix(field, ": managers") || strings.HasSuffix(field, "eneration") || strings.HasSuffix(field, ".restartCount")) || strings.HasPrefix(field, "deployments/") && strings.Contains(field, ": status.conditions")

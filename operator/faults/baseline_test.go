@@ -4,6 +4,7 @@ package faults_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -75,7 +76,8 @@ func recordBaseline(t *testing.T, f *feed, w *workload) *baseline {
 		if err := s.play(w); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.rest(2 * time.Second); err != nil {
+		quiet := s.quiet(2 * time.Second)
+		if err := s.await(func(s *scene) error { return errors.Join(quiet(s), current(s)) }); err != nil {
 			t.Fatal(err)
 		}
 		if found := s.violations(); len(found) > 0 {

@@ -29,10 +29,16 @@ const late = 3 * time.Second
 const window = time.Second
 
 func TestFaults(t *testing.T) {
-	f, err := startFeed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	var before goleak.Option
+	t.Cleanup(func() { // After the feed has ended, whose watches begin anew from time to time.
+		if before == nil {
+			return
+		}
+		if err := leaks(before); err != nil {
+			t.Errorf("O9: goroutines of processes that ended: %v", err)
+		}
+	})
+	f := startFeed(t)
 	passed, to, err := resume()
 	if err != nil {
 		t.Fatal(err)
@@ -56,12 +62,10 @@ func TestFaults(t *testing.T) {
 		t.Fatalf("no plan has %q in its name: names are like F2/lost/deployment/patch_deployments.cache_#1", *only)
 	}
 	plans = slices.DeleteFunc(plans, func(p *plan) bool { return passed[p.id()] })
-	stop, before := progress(results, len(plans), all-len(plans)), goleak.IgnoreCurrent()
+	stop := progress(results, len(plans), all-len(plans))
+	before = goleak.IgnoreCurrent()
 	t.Cleanup(func() {
 		stop()
-		if err := leaks(before); err != nil {
-			t.Errorf("O9: goroutines of processes that ended: %v", err)
-		}
 		_, _ = fmt.Fprint(os.Stderr, results)
 		if err := to.Close(); err != nil {
 			t.Error(err)

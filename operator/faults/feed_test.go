@@ -4,8 +4,8 @@ package faults_test
 
 import (
 	"context"
-	"fmt"
 	"sync"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,12 +32,14 @@ var observed = []schema.GroupVersionResource{
 // feed writes the histories of namespaces.
 type feed struct{ histories sync.Map }
 
-// startFeed follows all observed resources in all namespaces until the program ends. One watch for all plans costs less than one for each.
-func startFeed() (*feed, error) {
+// startFeed follows all observed resources in all namespaces until the end of the test: the API server does not stop while somebody watches.
+// One watch for all plans costs less than one for each.
+func startFeed(t *testing.T) *feed {
+	t.Helper()
 	f := &feed{}
 	c, err := dynamic.NewForConfig(cluster.Config)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(c, 0)
 	for _, resource := range observed {
@@ -52,16 +54,21 @@ func startFeed() (*feed, error) {
 			DeleteFunc: func(object any) { f.handle(object, resource.Resource, (*oracle.History).Delete) },
 		})
 		if err != nil {
-			return nil, err
+			t.Fatal(err)
 		}
 	}
-	factory.Start(context.Background().Done())
-	for resource, synced := range factory.WaitForCacheSync(context.Background().Done()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(func() {
+		cancel()
+		factory.Shutdown()
+	})
+	factory.Start(ctx.Done())
+	for resource, synced := range factory.WaitForCacheSync(ctx.Done()) {
 		if !synced {
-			return nil, fmt.Errorf("%s cannot be watched", resource)
+			t.Fatalf("%s cannot be watched", resource)
 		}
 	}
-	return f, nil
+	return f
 }
 
 func (f *feed) handle(object any, resource string, record func(*oracle.History, string, *unstructured.Unstructured)) {

@@ -37,11 +37,7 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := startFeed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := json.Marshal(recordBaselines(t, f))
+	content, err := json.Marshal(recordBaselines(t, startFeed(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 
 var sequences = flag.Int("sequences", 60, "how many sequences of changes to make with each kind of object")
 
-// settling is how long nothing happens before an object counts as settled.
+// settling is how long nothing happens before an object counts as settled, if everything is current as well.
 const settling = 400 * time.Millisecond
 
 // operations counts the changes that users made.
@@ -31,10 +31,7 @@ var operations atomic.Int64
 // Each field of each spec gets each value, and the value from before; then specs change at random. Afterwards, all is as if the object had
 // been created like that.
 func TestOperations(t *testing.T) {
-	f, err := startFeed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := startFeed(t)
 	type operation struct {
 		id   string
 		test func(*testing.T)
@@ -102,7 +99,7 @@ func (o *operand) change(s *scene, spec map[string]any) error {
 func (o *operand) settled(s *scene, spec map[string]any) func(*scene) error {
 	quiet := s.quiet(settling)
 	return func(s *scene) error {
-		if err := quiet(s); err != nil {
+		if err := errors.Join(quiet(s), current(s)); err != nil {
 			return err
 		}
 		if degraded := o.message(s, "Degraded", "True"); degraded != "" || o.message(s, "Progressing", "False") == "" {
@@ -117,7 +114,7 @@ func (o *operand) says(what string) end {
 	return func(s *scene, _ map[string]any) func(*scene) error {
 		quiet := s.quiet(settling)
 		return func(s *scene) error {
-			err := quiet(s)
+			err := errors.Join(quiet(s), current(s))
 			if degraded := o.message(s, "Degraded", "True"); err == nil && (degraded == "" || !strings.Contains(degraded, what)) {
 				err = fmt.Errorf("the operator says %q, want %q", degraded, what)
 			}
@@ -126,17 +123,10 @@ func (o *operand) says(what string) end {
 	}
 }
 
-// showsReady says whether the status shows so many pods, all of them ready. What it says of a single pod may be ten seconds old.
+// showsReady says whether the status shows so many pods, all of them ready.
 func (o *operand) showsReady(s *scene, pods int64) error {
-	object := s.history.Find(o.resource, o.object).Object
-	if is, _, _ := unstructured.NestedInt64(object, "status", "readyReplicas"); is != pods {
+	if is, _, _ := unstructured.NestedInt64(s.history.Find(o.resource, o.object).Object, "status", "readyReplicas"); is != pods {
 		return fmt.Errorf("%v pods are ready, want %d", is, pods)
-	}
-	endpoints, _, _ := unstructured.NestedSlice(object, "status", "endpoints")
-	for _, endpoint := range endpoints {
-		if e := endpoint.(map[string]any); e["ready"] != true {
-			return fmt.Errorf("%v is not ready", e["pod"])
-		}
 	}
 	return nil
 }
@@ -177,17 +167,25 @@ func (o *operand) testField(t *testing.T, f *feed, field field) {
 		if err := errors.Join(o.change(s, base), s.await(o.settled(s, base))); err != nil {
 			t.Fatalf("O6: back from %s: %v\n%s", v.spec, err, s.summary())
 		}
-		report(t, "O6: back from "+v.spec, before, s.history.State(s.namespace), ofTheWay)
+		s.becomes("O6: back from "+v.spec, func() oracle.State { return before })
 	}
 }
 
-// isShown fails the test unless an object that the operator owns shows the value, and did not before.
+// isShown fails the test unless an object that the operator owns comes to show the value, and did not before.
 func (o *operand) isShown(t *testing.T, s *scene, v value, before string) {
 	t.Helper()
-	if now := o.children(s); v.shows != "" && !regexp.MustCompile(v.shows).MatchString(now) {
-		t.Errorf("O4: %s: nothing shows %s:\n%s", v.spec, v.shows, now)
+	if v.shows == "" {
+		return
 	}
-	if v.shows != "" && regexp.MustCompile(v.shows).MatchString(before) {
+	if err := s.await(func(s *scene) error {
+		if now := o.children(s); !regexp.MustCompile(v.shows).MatchString(now) {
+			return errors.New(now)
+		}
+		return nil
+	}); err != nil {
+		t.Errorf("O4: %s: nothing shows %s: %v", v.spec, v.shows, err)
+	}
+	if regexp.MustCompile(v.shows).MatchString(before) {
 		t.Errorf("O4: %s: %s was shown before:\n%s", v.spec, v.shows, before)
 	}
 }
@@ -197,15 +195,20 @@ func (o *operand) isAsCreated(t *testing.T, f *feed, s *scene, until end, change
 	t.Helper()
 	fresh := o.begin(t, f, until, changes...)
 	defer fresh.end()
-	report(t, fmt.Sprintf("O5: %v", changes), fresh.history.State(fresh.namespace), s.history.State(s.namespace), ofTheWay)
+	s.becomes(fmt.Sprintf("O5: %v", changes), func() oracle.State { return fresh.history.State(fresh.namespace) })
 }
 
-// report fails the test if two states differ in other fields than those that may.
-func report(t *testing.T, what string, want, is oracle.State, may *regexp.Regexp) {
-	t.Helper()
-	baseline := oracle.NewBaseline(withoutTheWay(want))
-	if differences := baseline.Differences(withoutTheWay(is), may.MatchString); len(differences) > 0 {
-		t.Errorf("%s:\n%s", what, strings.Join(differences, "\n"))
+// becomes fails the test unless the state comes to be as wanted, but for fields that tell of the way.
+func (s *scene) becomes(what string, want func() oracle.State) {
+	s.Helper()
+	if err := s.await(func(s *scene) error {
+		baseline := oracle.NewBaseline(withoutTheWay(want()))
+		if differences := baseline.Differences(withoutTheWay(s.history.State(s.namespace)), ofTheWay.MatchString); len(differences) > 0 {
+			return errors.New(strings.Join(differences, "\n"))
+		}
+		return nil
+	}); err != nil {
+		s.Errorf("%s: %v", what, err)
 	}
 }
 

@@ -52,7 +52,7 @@ type fault struct {
 	overrides   bool                 // Whether it decides on more requests than one, which then meet no other fault.
 	arm         func(s *scene, call inject.Call) (reached func() int)
 	mayRecreate func(w *workload, call inject.Call) func(key string) bool
-	mayDiffer   func(call inject.Call) func(field string) bool
+	mayDiffer   func(w *workload, call inject.Call) func(field string) bool
 }
 
 // plansOf returns all plans of a workload.
@@ -72,7 +72,7 @@ func plansOf(w *workload, b *baseline) []*plan {
 				p.mayRecreate = f.mayRecreate(w, call)
 			}
 			if f.mayDiffer != nil {
-				p.mayDiffer = f.mayDiffer(call)
+				p.mayDiffer = f.mayDiffer(w, call)
 			}
 			all = append(all, p)
 		}
@@ -189,7 +189,7 @@ func freeze(s *scene, call inject.Call) func() int {
 	}))
 }
 
-func ofThePast(inject.Call) func(string) bool { return ofRecords }
+func ofThePast(*workload, inject.Call) func(string) bool { return ofRecords }
 
 // travel starts a new process that sees the past for some time, as if it were connected to an API server that lags behind.
 func travel(s *scene, call inject.Call) func() int {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/example/memcached-operator/operator/faults/oracle"
 )
 
 // steps is how many changes a sequence has.
@@ -56,7 +58,7 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 	if err != nil {
 		t.Fatalf("O6: back from %v: %v\n%s", given.all(), err, s.summary())
 	}
-	report(t, fmt.Sprintf("O6: back from %v", given.all()), before, s.history.State(s.namespace), ofTheWay)
+	s.becomes(fmt.Sprintf("O6: back from %v", given.all()), func() oracle.State { return before })
 }
 
 // changes are the values that fields were given, by field.

@@ -30,6 +30,9 @@ type workload struct {
 	prepare func(*scene) error // Before the operator starts.
 	steps   []step
 	removes bool // Whether users delete what they had.
+
+	// drops are the objects that users stop wanting while their owner stays.
+	drops []string
 }
 
 // step is something that users do, and what they wait for.
@@ -107,7 +110,7 @@ var workloads = append(releasedWorkloads(), []*workload{
 	{name: "cold-statefulset", steps: []step{
 		createCache(2, "workload: StatefulSet\n  size: 2"), editCache("connections", 2, `{"spec":{"maxConnections":2048}}`),
 	}},
-	{name: "parts", steps: []step{
+	{name: "parts", drops: []string{"services/cache", "poddisruptionbudgets/cache", "networkpolicies/cache"}, steps: []step{
 		createCache(2, everything), editCache("without", 2, `{"spec":{"service":null,"disruption":null,"networkPolicy":null}}`),
 	}},
 	{name: "rollback", steps: []step{
@@ -135,7 +138,7 @@ var workloads = append(releasedWorkloads(), []*workload{
 	{name: "application-image", steps: []step{
 		createApplication(2, "replicas: 2"), editApplication("image", 2, `{"spec":{"image":"registry.example.com/web:2"}}`),
 	}},
-	{name: "application-host", steps: []step{
+	{name: "application-host", drops: []string{"ingresses/web"}, steps: []step{
 		createApplication(1, "ingress: {host: NAMESPACE.example.com}"), editApplication("host", 1, `{"spec":{"ingress":{"host":"other-NAMESPACE.example.com"}}}`),
 		editApplication("no host", 1, `{"spec":{"ingress":null}}`),
 	}},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
@@ -47,7 +48,8 @@ var Client client.Client
 // Kubeconfig is the path of the file with which programs reach the API server, as administrator.
 var Kubeconfig string
 
-var environment = &envtest.Environment{ErrorIfCRDPathMissing: true}
+// On a busy machine, the API server takes more than the 20 seconds that it has by default to end the watches of its clients.
+var environment = &envtest.Environment{ErrorIfCRDPathMissing: true, ControlPlaneStopTimeout: 2 * time.Minute}
 
 // Main starts the API server, runs the tests of a package and stops the API server. It returns the exit code.
 func Main(m *testing.M) int {
