@@ -1,7 +1,6 @@
 package graph_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,12 +13,11 @@ import (
 
 	"github.com/example/memcached-operator/hack/graph"
 	"github.com/example/memcached-operator/hack/internal/testkit"
+	"github.com/example/memcached-operator/internal/seed"
 )
 
-var (
-	firstSeed = flag.Uint64("graph.seed", 1, "seed of the first random graph")
-	graphs    = flag.Uint64("graph.count", 5000, "how many random graphs to lint, each with the next seed")
-)
+// graphs is how many random graphs each property is tested with, each with the next seed.
+const graphs = 5000
 
 // node is an entry for the brute force. Release n has the version 0.n.0. A skipRange holds the releases from low up to but
 // not including high.
@@ -258,14 +256,15 @@ func linted(found []graph.Violation) []string {
 
 func TestLintAgreesWithBruteForceOnRandomGraphs(t *testing.T) {
 	stuck, fine := 0, 0
-	for seed := *firstSeed; seed < *firstSeed+*graphs; seed++ {
-		w := random(seed)
+	first := seed.New(t)
+	for n := range uint64(graphs) {
+		w := random(first + n)
 		want := w.verdict()
 		got := linted(violations(t, w.catalog()))
 		// OLM v0 may resolve a channel although an edge leads backwards.
 		got = slices.DeleteFunc(got, func(s string) bool { return strings.HasSuffix(s, "unresolved") && !slices.Contains(want, s) })
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("-brute force +lint, with -graph.seed=%d -graph.count=1:\n%s\n%+v", seed, diff, w)
+			t.Fatalf("-brute force +lint, with SEED=%d:\n%s\n%+v", first+n, diff, w)
 		}
 		if len(want) > 0 {
 			stuck++
@@ -273,17 +272,17 @@ func TestLintAgreesWithBruteForceOnRandomGraphs(t *testing.T) {
 			fine++
 		}
 	}
-	t.Logf("seeds %d to %d: %d graphs with a stuck release, %d without", *firstSeed, *firstSeed+*graphs-1, stuck, fine)
-	if *graphs >= 1000 && (stuck < 100 || fine < 100) {
+	t.Logf("%d graphs with a stuck release, %d without", stuck, fine)
+	if stuck < 100 || fine < 100 {
 		t.Errorf("the random graphs are too similar: %d with a stuck release, %d without", stuck, fine)
 	}
 }
 
 // Whoever names no channel gets to the newest release under OLM v1, if the lint finds nothing wrong in the channels.
 func TestUpgradesWithoutAChannelReachTheHighestRelease(t *testing.T) {
-	walks := 0
-	for seed := *firstSeed; seed < *firstSeed+*graphs; seed++ {
-		catalog := random(seed).catalog()
+	walks, first := 0, seed.New(t)
+	for n := range uint64(graphs) {
+		catalog := random(first + n).catalog()
 		if len(violations(t, catalog)) > 0 {
 			continue
 		}
@@ -299,12 +298,12 @@ func TestUpgradesWithoutAChannelReachTheHighestRelease(t *testing.T) {
 				continue
 			}
 			if end := graph.Walk(release, goal, g.V1()); end != goal.Name {
-				t.Fatalf("from %s upgrades end at %s, want %s, with -graph.seed=%d -graph.count=1", release.Name, end, goal.Name, seed)
+				t.Fatalf("from %s upgrades end at %s, want %s, with SEED=%d", release.Name, end, goal.Name, first+n)
 			}
 			walks++
 		}
 	}
-	if *graphs >= 1000 && walks < 300 {
+	if walks < 300 {
 		t.Errorf("only %d walks in graphs without a violation", walks)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/example/memcached-operator/internal/seed"
 	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired/sizing"
 )
@@ -27,10 +28,10 @@ func anyRequest(random *rand.Rand) sizing.Request {
 	}
 }
 
-// everyRequest calls check with many requests, the same each time.
+// everyRequest calls check with many requests, others in each run.
 func everyRequest(t *testing.T, check func(*testing.T, *rand.Rand, sizing.Request)) {
 	t.Helper()
-	random := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(rand.NewPCG(seed.New(t), 2))
 	for range 20000 {
 		check(t, random, anyRequest(random))
 	}

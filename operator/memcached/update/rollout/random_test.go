@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/example/memcached-operator/internal/seed"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
@@ -20,7 +21,6 @@ const randomRuns = 60
 // stops before it makes a step, or decides twice.
 type randomRun struct {
 	*cluster
-	seed        uint64
 	random      *rand.Rand
 	past        []rollout.Input
 	trace       []string
@@ -29,8 +29,18 @@ type randomRun struct {
 }
 
 func newRandomRun(t *testing.T, seed uint64, s templateOptions) *randomRun {
+	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
-	return &randomRun{seed: seed, cluster: newCluster(t, 1+random.Int32N(4), s), random: random, check: func(rollout.Step, *corev1.Pod) {}}
+	return &randomRun{cluster: newCluster(t, 1+random.Int32N(4), s), random: random, check: func(rollout.Step, *corev1.Pod) {}}
+}
+
+// eachRun runs a test with many seeds, others in each run of the tests.
+func eachRun(t *testing.T, test func(t *testing.T, seed uint64)) {
+	t.Helper()
+	first := seed.New(t)
+	for n := range uint64(randomRuns) {
+		t.Run(fmt.Sprintf("SEED=%d", first+n), func(t *testing.T) { test(t, first+n) })
+	}
 }
 
 func (s *randomRun) chance(percent int) bool { return s.random.IntN(100) < percent }
@@ -95,7 +105,7 @@ func (s *randomRun) oneAtATime() {
 		}
 	}
 	if len(down) > 1 {
-		s.t.Fatalf("seed %d: %v are unready at the same time because of the operator:\n%s", s.seed, down, strings.Join(s.trace, "\n"))
+		s.t.Fatalf("%v are unready at the same time because of the operator:\n%s", down, strings.Join(s.trace, "\n"))
 	}
 }
 
@@ -169,7 +179,7 @@ func (s *randomRun) keepingChange(of templateOptions) templateOptions {
 // Whatever is changed and reverted during an update, no pod is replaced, no item is lost, at most one pod is down at a time, and in
 // the end all pods are up to date.
 func TestLiveAndWarmChangesLoseNothing(t *testing.T) {
-	for seed := range uint64(randomRuns) {
+	eachRun(t, func(t *testing.T, seed uint64) {
 		begin := withoutWarmRestart()
 		if seed%2 == 0 {
 			begin = withWarmRestart()
@@ -179,7 +189,7 @@ func TestLiveAndWarmChangesLoseNothing(t *testing.T) {
 		before, items := s.uids(), map[string]int64{}
 		s.check = func(step rollout.Step, _ *corev1.Pod) {
 			if step.Kind == rollout.Replace {
-				t.Fatalf("seed %d: %s", seed, step.Message)
+				t.Fatal(step.Message)
 			}
 		}
 		history := []templateOptions{begin}
@@ -199,19 +209,19 @@ func TestLiveAndWarmChangesLoseNothing(t *testing.T) {
 					continue
 				}
 				if m.items < items[name] {
-					t.Fatalf("seed %d: %s had %d items and has %d", seed, name, items[name], m.items)
+					t.Fatalf("%s had %d items and has %d", name, items[name], m.items)
 				}
 				items[name] = m.items
 				if m.allocated+32 > m.limit {
-					t.Fatalf("seed %d: %s has %dMi for items in %dMi", seed, name, m.allocated, m.limit)
+					t.Fatalf("%s has %dMi for items in %dMi", name, m.allocated, m.limit)
 				}
 			}
 		}
 		s.finish(s.keepingChange(begin).with(func(to *templateOptions) { to.version = "1.6.38" }))
 		if s.uids() != before {
-			t.Fatalf("seed %d: pods were replaced", seed)
+			t.Fatal("pods were replaced")
 		}
-	}
+	})
 }
 
 // anyChange returns options with a change of any class.
@@ -239,7 +249,7 @@ func (s *randomRun) cold(pod *corev1.Pod) bool {
 // Whatever is wanted and whatever fails, a pod that serves clients is replaced for a cold change only and restarted for a warm one
 // only, at most one pod is down at a time because of the operator, and in the end all pods are up to date.
 func TestAnyChangeAndAnyFailure(t *testing.T) {
-	for seed := range uint64(randomRuns) {
+	eachRun(t, func(t *testing.T, seed uint64) {
 		s := newRandomRun(t, seed, withoutWarmRestart())
 		s.agentBroken = seed%2 == 1
 		s.check = func(step rollout.Step, pod *corev1.Pod) {
@@ -248,7 +258,7 @@ func TestAnyChangeAndAnyFailure(t *testing.T) {
 			}
 			restarts := pod.Spec.Containers[0].Image != s.pods[pod.Name].Spec.Containers[0].Image
 			if cold := s.cold(pod); step.Kind == rollout.Replace && !cold || restarts && cold {
-				t.Fatalf("seed %d: cold is %t for %s, but: %s", seed, cold, pod.Name, step.Message)
+				t.Fatalf("cold is %t for %s, but: %s", cold, pod.Name, step.Message)
 			}
 		}
 		for range 200 {
@@ -266,5 +276,5 @@ func TestAnyChangeAndAnyFailure(t *testing.T) {
 		last := s.anyChange()
 		last.version = "1.6.45"
 		s.finish(last)
-	}
+	})
 }
