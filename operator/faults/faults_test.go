@@ -74,7 +74,10 @@ func TestFaults(t *testing.T) {
 	for _, p := range plans {
 		t.Run(p.id(), func(t *testing.T) {
 			t.Parallel()
-			p.run(t, f, baselines[p.workload.name], results)
+			defer noteFailure(t)
+			if !hasFailed.Load() {
+				p.run(t, f, baselines[p.workload.name], results)
+			}
 		})
 	}
 }
@@ -160,6 +163,9 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 	}
 	if count := len(s.injector.Records()); count > 5*b.Most+100 {
 		found = append(found, fmt.Sprintf("O9: %d requests, without a fault at most %d", count, b.Most))
+	}
+	if hasFailed.Load() {
+		return
 	}
 	results.add(p, reached() > 0, found, time.Since(start))
 	if len(found) > 0 {

@@ -84,11 +84,13 @@ func runMutant(t *testing.T, m faults.Mutant, root, baselines string) (oracles [
 	if err == nil {
 		return nil, ""
 	}
-	for _, found := range flags.FindAllString(string(output), -1) {
+	failures := strings.Split(string(output), "--- FAIL: ")
+	shown := strings.Join(slices.DeleteFunc(failures, func(text string) bool { return strings.Contains(text, errEnough.Error()) }), "")
+	for _, found := range flags.FindAllString(shown, -1) {
 		oracles = append(oracles, strings.TrimSuffix(found, ": "))
 	}
 	slices.Sort(oracles)
-	if found := alone.FindStringSubmatch(string(output)); found != nil {
+	if found := alone.FindStringSubmatch(shown); found != nil {
 		plan = found[1]
 	}
 	if len(oracles) == 0 {

@@ -33,14 +33,16 @@ func TestMutantsApply(t *testing.T) {
 				}
 				return err
 			})
-			if err != nil || len(patched) != 1 {
+			if err != nil || len(patched) == 0 {
 				t.Fatalf("%v are patched: %v", patched, err)
 			}
-			file, _ := filepath.Rel(directory, patched[0])
-			before, err1 := os.ReadFile(filepath.Join(root, file))
-			after, err2 := os.ReadFile(patched[0])
-			if err1 != nil || err2 != nil || bytes.Equal(before, after) {
-				t.Errorf("%s is as it was: %v, %v", file, err1, err2)
+			for _, path := range patched {
+				file, _ := filepath.Rel(directory, path)
+				before, err1 := os.ReadFile(filepath.Join(root, file))
+				after, err2 := os.ReadFile(path)
+				if err1 != nil || err2 != nil || bytes.Equal(before, after) {
+					t.Errorf("%s is as it was: %v, %v", file, err1, err2)
+				}
 			}
 		})
 	}

@@ -56,10 +56,16 @@ func TestOperations(t *testing.T) {
 	for _, o := range all {
 		t.Run(o.id, func(t *testing.T) {
 			t.Parallel()
-			o.test(t)
-			if t.Failed() {
-				t.Logf("to run it alone: make operations PLAN='%s'", o.id)
+			defer noteFailure(t)
+			if hasFailed.Load() {
+				return
 			}
+			defer func() {
+				if t.Failed() {
+					t.Logf("to run it alone: make operations PLAN='%s'", o.id)
+				}
+			}()
+			o.test(t)
 		})
 	}
 }

@@ -217,9 +217,15 @@ const patience = 100 * time.Second
 func (s *scene) await(check func(*scene) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		if hasFailed.Load() {
+			return false, errEnough
+		}
 		last = check(s)
 		return last == nil, nil
 	})
+	if errors.Is(err, errEnough) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("not within %s: %w", patience, last)
 	}
