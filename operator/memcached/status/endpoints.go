@@ -90,7 +90,7 @@ func setStart(endpoint *v1alpha1.MemcachedEndpoint, in inputs.Inputs, source *co
 		}
 	default:
 		for _, before := range in.Memcached.Status.Endpoints {
-			if before.Pod == endpoint.Pod && before.Since != nil && before.Since.Equal(endpoint.Since) {
+			if before.Pod == endpoint.Pod && before.Since.Equal(endpoint.Since) {
 				endpoint.Items = before.Items
 			}
 		}

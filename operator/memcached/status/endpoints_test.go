@@ -141,6 +141,36 @@ func TestProgressOfAStatefulSet(t *testing.T) {
 	}
 }
 
+func TestProgressWhileImagesAreMissingOnNodes(t *testing.T) {
+	pulled := pending.Pull{Message: "Images are being pulled on node a"}
+	failed := pending.Pull{Message: "On node a, the image cannot be pulled", Failed: true}
+	asked := pending.Pull{Message: failed.Message, Failed: true, ByUser: true}
+	deployment := workload.Observed{Deployment: testkit.Deployment(3, 3, 3), Pods: testkit.Pods(3)}
+	for name, test := range map[string]struct {
+		observed workload.Observed
+		progress *workload.Progress
+		pull     pending.Pull
+		want     string
+		message  string
+	}{
+		"an update waits for the images":             {deployment, nil, pulled, "NodesUpdating", "Images are being pulled on node a"},
+		"an update that has begun goes on meanwhile": {statefulSet(1, 3), &workload.Progress{Updated: 1, Message: "cache-1 is resized"}, pulled, "NodesUpdating", "1 of 3 pods are up to date. cache-1 is resized"},
+		"an image that the user has not asked for":   {deployment, nil, failed, "AllNodesReady", "3 of 3 pods are ready"},
+		"an image that the user has asked for":       {deployment, nil, asked, "UpdateStuck", asked.Message},
+		"another pod is stuck already":               {statefulSet(1, 3), &workload.Progress{Updated: 1, Message: "cache-1 cannot be resized", Stuck: true}, asked, "UpdateStuck", "cache-1 cannot be resized"},
+		"an update that has begun needs the image":   {statefulSet(1, 3), &workload.Progress{Updated: 1, Message: "cache-1 waits"}, asked, "UpdateStuck", asked.Message},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := of(testkit.MakeMemcached("cache").Size(3).Obj())
+			got := status.Memcached(in, desired.Plan{Pull: &test.pull}, status.Runtime{Progress: test.progress}, conditions.Reconcile{Now: testkit.Now, Observed: test.observed})
+			ready := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionReady)
+			if ready.Reason != test.want || ready.Message != test.message {
+				t.Errorf("Ready says %s: %s, want %s: %s", ready.Reason, ready.Message, test.want, test.message)
+			}
+		})
+	}
+}
+
 func TestAnImageThatCannotBePulledIsReportedBesideAnotherPendingChange(t *testing.T) {
 	plan := desired.Plan{
 		Pending: &v1alpha1.MemcachedPending{ID: "abc", Class: "Cold", Changes: []v1alpha1.MemcachedChange{{Field: "image"}, {Field: "agentImage"}}},
