@@ -98,7 +98,7 @@ func resources(get func(Resources) int64) func(comparison) (Class, string) {
 // guaranteed reports whether all requests of a pod equal its limits, which gives it the QoS class Guaranteed. Requests and limits
 // of an agent are never equal.
 func (c comparison) guaranteed(r Resources) bool {
-	return c.given.AgentImage == "" && r.CPULimit > 0 && r.CPULimit == r.CPURequest && r.MemoryLimit > 0 && r.MemoryLimit == r.MemoryRequest
+	return c.given.AgentImage == "" && r.CPULimit != 0 && r.CPULimit == r.CPURequest && r.MemoryLimit != 0 && r.MemoryLimit == r.MemoryRequest
 }
 
 func memoryLimit(c comparison) (Class, string) {

@@ -251,15 +251,40 @@ func TestRemovingTheAgentIsCold(t *testing.T) {
 	}
 }
 
+func TestMovingToAnotherWorkloadMakesEveryChangeCold(t *testing.T) {
+	given, wanted := state(diff.Deployment), state(diff.StatefulSet)
+	wanted.AgentImage, wanted.Labels, wanted.Resources.MemoryLimit = "agent:2", nil, 256<<20
+	changes, _ := diff.Compare(given, wanted, inputs.Features{Resize: true})
+	for _, c := range changes {
+		if c.Class != cold {
+			t.Errorf("%s is %s, although each pod is replaced", c.Field, c.Class)
+		}
+	}
+}
+
+// What others have added to a state is no change, and what the operator itself gave is.
+func TestAStateThatOthersMayHaveAddedTo(t *testing.T) {
+	given, wanted := state(diff.StatefulSet), state(diff.StatefulSet)
+	given.Partial, given.Labels["theirs"], given.Scheduling.PriorityClass, wanted.Scheduling.PriorityClass = true, "1", "theirs", ""
+	given.Rest["spec.hostNetwork"] = "true"
+	wanted.Image = "memcached:other"
+	if changes, _ := diff.Compare(given, wanted, inputs.Features{}); len(changes) != 1 || changes[0].Field != "image" {
+		t.Errorf("got %+v, want the image only", changes)
+	}
+}
+
 func TestTextOfChanges(t *testing.T) {
 	given, wanted := state(diff.StatefulSet), state(diff.StatefulSet)
 	wanted.Resources.MemoryLimit, wanted.Labels, wanted.Rest = 256<<20, nil, map[string]string{"spec.hostNetwork": "true"}
+	wanted.Arguments.Threads, wanted.Arguments.MaxConnections = 1, 2048
 	changes, _ := diff.Compare(given, wanted, inputs.Features{Resize: true})
 	var got []string
 	for _, c := range changes {
 		got = append(got, fmt.Sprintf("%s: %s -> %s (%s)", c.Field, c.From, c.To, c.Class))
 	}
 	want := []string{
+		"arguments.maxConnections: 1024 -> 2048 (Cold)",
+		"arguments.threads: 4 -> 1 (Cold)",
 		`labels: app="cache" ->  (Live)`,
 		"resources.limits.memory: 128Mi -> 256Mi (Live)",
 		"template.spec.hostNetwork:  -> true (Cold)",

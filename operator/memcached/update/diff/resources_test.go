@@ -44,13 +44,35 @@ func TestMemoryAndResources(t *testing.T) {
 		"-m when warm restart is turned off": {"arguments.cacheMemory", func(g, w *diff.State, _ *inputs.Features) {
 			w.Arguments.CacheMemory, g.Arguments.MemoryFile = 32, "/m"
 		}, cold, ""},
+		"the hash table when warm restart is turned on": {"arguments.hashPower", func(_, w *diff.State, _ *inputs.Features) {
+			w.Arguments.HashPower, w.Arguments.MemoryFile = 21, "/m"
+		}, cold, ""},
+		"the hash table when warm restart is turned off": {"arguments.hashPower", func(g, w *diff.State, _ *inputs.Features) {
+			w.Arguments.HashPower, g.Arguments.MemoryFile = 21, "/m"
+		}, cold, ""},
 		"a limit is added": {"resources.limits.cpu", func(g, _ *diff.State, _ *inputs.Features) {
 			g.Resources.CPULimit = 0
 		}, cold, "A request or limit cannot be added to a running pod or removed from it, only changed: each pod is replaced and starts empty."},
+		"a limit is removed": {"resources.limits.cpu", func(_, w *diff.State, _ *inputs.Features) {
+			w.Resources.CPULimit = 0
+		}, cold, ""},
 		"another quality-of-service class": {"resources.requests.memory", func(g, w *diff.State, _ *inputs.Features) {
 			g.Resources.CPURequest, w.Resources.CPURequest = 1000, 1000
 			w.Resources.MemoryRequest, g.AgentImage, w.AgentImage = w.Resources.MemoryLimit, "", ""
 		}, cold, "The quality-of-service class of a running pod cannot be changed: each pod is replaced and starts empty."},
+		"a CPU request that becomes the limit, while the request for memory stays lower": {"resources.requests.cpu", func(g, w *diff.State, _ *inputs.Features) {
+			w.Resources.CPURequest, g.AgentImage, w.AgentImage = w.Resources.CPULimit, "", ""
+		}, live, ""},
+		"a request for memory that becomes the limit, without CPU": {"resources.requests.memory", func(g, w *diff.State, _ *inputs.Features) {
+			g.Resources.CPURequest, g.Resources.CPULimit, g.AgentImage = 0, 0, ""
+			w.Resources = diff.Resources{MemoryRequest: g.Resources.MemoryLimit, MemoryLimit: g.Resources.MemoryLimit}
+			w.AgentImage = ""
+		}, live, ""},
+		"a CPU request that becomes the limit, without memory": {"resources.requests.cpu", func(g, w *diff.State, _ *inputs.Features) {
+			g.Resources.MemoryRequest, g.Resources.MemoryLimit, g.AgentImage = 0, 0, ""
+			w.Resources = diff.Resources{CPURequest: g.Resources.CPULimit, CPULimit: g.Resources.CPULimit}
+			w.AgentImage = ""
+		}, live, ""},
 		"requests equal to the limits, beside an agent whose requests are lower": {"resources.requests.memory", func(g, w *diff.State, _ *inputs.Features) {
 			g.Resources.CPURequest, w.Resources.CPURequest = 1000, 1000
 			w.Resources.MemoryRequest = w.Resources.MemoryLimit

@@ -147,6 +147,15 @@ func TestReadCoversEveryPart(t *testing.T) {
 		"the Secret of the users": {func(p *corev1.PodTemplateSpec) { p.Spec.Volumes[1].Secret.SecretName = "other" }, []string{"users.secret"}},
 		"the volume of the items": {func(p *corev1.PodTemplateSpec) { *p.Spec.Volumes[2].EmptyDir.SizeLimit = quantity("1Gi") },
 			[]string{"volumeSize"}},
+		"a volume whose certificate has another source": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Volumes[0].VolumeSource = corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+		}, []string{"certificates.secret", "template.spec.volumes[certificates].emptyDir", "template.spec.volumes[certificates].secret"}},
+		"another volume with a Secret": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "more", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "more"}}})
+		}, []string{"template.spec.volumes[more].name", "template.spec.volumes[more].secret.secretName"}},
+		"another volume with a size": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "more", VolumeSource: corev1.VolumeSource{EmptyDir: p.Spec.Volumes[2].EmptyDir}})
+		}, []string{"template.spec.volumes[more].emptyDir.medium", "template.spec.volumes[more].emptyDir.sizeLimit", "template.spec.volumes[more].name"}},
 		"another medium": {func(p *corev1.PodTemplateSpec) { p.Spec.Volumes[2].EmptyDir.Medium = "" },
 			[]string{"template.spec.volumes[cache].emptyDir", "template.spec.volumes[cache].emptyDir.medium"}},
 		"the memory limit": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Resources.Limits = memory("1Gi") },
@@ -172,6 +181,22 @@ func TestReadCoversEveryPart(t *testing.T) {
 				t.Errorf("the changed fields differ (-want +got):\n%s", difference)
 			}
 		})
+	}
+}
+
+// Kubernetes sets the pull policy of a container that has none, by its image.
+func TestTheDefaultPullPolicyIsNoChange(t *testing.T) {
+	for image, policy := range map[string]corev1.PullPolicy{
+		"memcached": corev1.PullAlways, "registry:5000/memcached": corev1.PullAlways, "memcached:latest": corev1.PullAlways,
+		"memcached:1.6.38": corev1.PullIfNotPresent, "registry:5000/memcached:1.6.38": corev1.PullIfNotPresent, released: corev1.PullIfNotPresent,
+	} {
+		for stored, want := range map[corev1.PullPolicy]bool{policy: true, corev1.PullNever: false} {
+			before, after := everything(), everything()
+			before.Spec.Containers[0].Image, after.Spec.Containers[0].Image, after.Spec.Containers[0].ImagePullPolicy = image, image, stored
+			if changes, _ := diff.Compare(read(t, before), read(t, after), inputs.Features{}); (len(changes) == 0) != want {
+				t.Errorf("with image %s and pull policy %s, the changes are %+v", image, stored, changes)
+			}
+		}
 	}
 }
 
