@@ -7,7 +7,6 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
-	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
@@ -78,7 +77,7 @@ func (i Input) classOfUserChanges(wanted *Template) diff.Class {
 		return diff.Cold // The user changed something, but it is unknown what.
 	}
 	if i.choseImage() {
-		before = withImagesOf(i.Given.Template, before, pod.MemcachedContainer) // The user may ask for the very change that is pending.
+		before = withImageOf(i.Given.Template, before) // The user may ask for the very change that is pending.
 	}
 	_, class := i.compare(before, wanted)
 	return class
@@ -100,7 +99,7 @@ func (i Input) releases(id string) bool {
 // withoutLoss returns the template that has most of the wanted one without losing items: all but the image, which most often loses them,
 // or else the user's changes.
 func (i Input) withoutLoss(wanted *Template) Given {
-	sameImage := withImagesOf(i.Given.Template, wanted, pod.MemcachedContainer)
+	sameImage := withImageOf(i.Given.Template, wanted)
 	if next, lossless := i.lossless(Given{Template: sameImage, Spec: i.Spec}); lossless && !i.choseImage() {
 		return next
 	}

@@ -1,7 +1,6 @@
 package pending_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -202,20 +201,6 @@ func TestOnlyTheApprovedChangeIsMade(t *testing.T) {
 	}
 }
 
-func TestANewWorkloadGetsTheWantedTemplate(t *testing.T) {
-	decision, err := pending.Decide(pending.Input{Spec: deployment(), Render: second.render, Version: version})
-	if err != nil || images(decision.Given.Template) != "memcached:1.6.45" || decision.Pending != nil {
-		t.Errorf("%+v, %v", decision, err)
-	}
-}
-
-func TestASpecThatCannotBeRendered(t *testing.T) {
-	_, err := pending.Decide(pending.Input{Spec: with(deployment(), func(s *v1alpha1.MemcachedSpec) { s.Version = "1.0.0" }), Render: second.render, Version: version})
-	if err == nil || !strings.Contains(err.Error(), "1.6.18, 1.6.45") {
-		t.Errorf("the error is %v", err)
-	}
-}
-
 // A Deployment replaces its pods for any difference in bytes, even if it means nothing to Kubernetes.
 func TestAnEqualTemplateIsKept(t *testing.T) {
 	template, err := second.render(deployment())
@@ -227,27 +212,6 @@ func TestAnEqualTemplateIsKept(t *testing.T) {
 		Given: &pending.Given{Template: template, Spec: deployment()}, Spec: deployment(), Render: second.render, Version: version,
 	})
 	if err != nil || decision.Given.Template.Spec.Containers[0].TerminationMessagePath == nil || decision.Pending != nil {
-		t.Errorf("%+v, %v", decision, err)
-	}
-}
-
-// Without a rendering of the earlier spec, the changes of the user cannot be told from those of the operator.
-func TestAnEarlierSpecThatCanNoLongerBeRendered(t *testing.T) {
-	before := with(deployment(), func(s *v1alpha1.MemcachedSpec) { s.Version = "1.6.18" })
-	template, err := first.render(before)
-	if err != nil {
-		t.Fatal(err)
-	}
-	render := func(spec v1alpha1.MemcachedSpec) (*pending.Template, error) {
-		if spec.Version != "" {
-			return nil, errors.New("unknown")
-		}
-		return second.render(spec)
-	}
-	decision, err := pending.Decide(pending.Input{
-		Given: &pending.Given{Template: template, Spec: before}, Spec: deployment(), Render: render, Version: version,
-	})
-	if err != nil || images(decision.Given.Template) != "memcached:1.6.45" {
 		t.Errorf("%+v, %v", decision, err)
 	}
 }

@@ -96,13 +96,11 @@ func (i Input) withImagesOfGiven(wanted Given, names []string) Given {
 	if candidate == nil {
 		return *i.Given
 	}
-	next := Given{Spec: wanted.Spec}
-	if ImagesOf(i.Given.Template)[pod.MemcachedContainer] == ImagesOf(wanted.Template)[pod.MemcachedContainer] {
-		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == pod.MemcachedContainer })
-	} else if slices.Contains(names, pod.MemcachedContainer) {
+	next := Given{Spec: wanted.Spec, Template: candidate}
+	if slices.Contains(names, pod.MemcachedContainer) && ImagesOf(i.Given.Template)[pod.MemcachedContainer] != ImagesOf(wanted.Template)[pod.MemcachedContainer] {
 		next.Spec.Image, next.Spec.Version = i.Given.Spec.Image, i.Given.Spec.Version // The user still asks for the image.
+		next.Template = withImageOf(i.Given.Template, candidate)
 	}
-	next.Template = withImagesOf(i.Given.Template, candidate, names...)
 	next, lossless := i.lossless(next)
 	if !lossless && (i.choseImage() || i.classOfUserChanges(wanted.Template) != diff.Cold) {
 		return *i.Given

@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
@@ -81,6 +82,10 @@ func TestImagesThatAreMissing(t *testing.T) {
 			pending: "agentImage Live", pull: pending.Pull{Failed: true, Alone: true}},
 		"a version that the user has asked for": {before: at("1.6.18", warm), now: at("1.6.45", warm, labelled), missing: "memcached:1.6.45",
 			problem: broken, images: old, labelled: true, pending: "agentImage Live, image Warm", pull: pending.Pull{Failed: true, Alone: true, ByUser: true}},
+		"a version that the user has asked for, and an agent that cannot be pulled": {before: at("1.6.18", warm), now: at("1.6.45", warm), missing: "agent:2",
+			problem: broken, images: "agent:1 memcached:1.6.45", pending: "agentImage Live", pull: pending.Pull{Failed: true, Alone: true}},
+		"a new version of the operator's": {before: at("", warm), now: at("", warm), missing: "memcached:1.6.45", problem: broken, images: old,
+			pending: "agentImage Live, image Warm", pull: pending.Pull{Failed: true, Alone: true}},
 		"along with a change that loses items": {before: at("1.6.18"), now: at("1.6.45", func(s *v1alpha1.MemcachedSpec) { s.Threads = ptr.To[int32](2) }),
 			missing: "memcached:1.6.45", problem: broken, images: old,
 			pending: "agentImage Live, annotations Live, arguments.cacheMemory Live, arguments.threads Cold, image Cold",
@@ -152,6 +157,15 @@ func TestAnImageThatComesLater(t *testing.T) {
 	later := decideWithout(t, "none", broken, kept.Given, second, spec)
 	if got := images(later.Given.Template); got != "agent:2 memcached:1.6.45" || later.Pending != nil {
 		t.Errorf("the pods get %s, pending is %+v", got, later.Pending)
+	}
+}
+
+// The version that the user gave for their image stays with it while another image cannot be pulled.
+func TestAnImageOfTheUsersThatIsMissing(t *testing.T) {
+	given := givenBy(t, second, with(warm(), ownImage("own:a", "1.6.38")))
+	kept := decideWithout(t, "own:b", broken, given, second, with(warm(), ownImage("own:b", "1.6.45"), labelled)).Given.Template
+	if version := kept.Annotations[pod.VersionAnnotation]; images(kept) != "agent:2 own:a" || version != "1.6.38" || kept.Labels["team"] != "shop" {
+		t.Errorf("the pods get %s with version %q and the labels %v", images(kept), version, kept.Labels)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -22,22 +21,20 @@ import (
 // SameButImage reports whether a Deployment with one template would run the same pods as with the other, except for memcached's
 // image.
 func SameButImage(a, b *Template) bool {
-	_, class := Input{Version: func(string) string { return "" }}.compare(a, withImagesOf(a, b, pod.MemcachedContainer))
+	_, class := Input{Version: func(string) string { return "" }}.compare(a, withImageOf(a, b))
 	return class == diff.None
 }
 
-// withImagesOf returns the wanted template with the given images of some containers. memcached's version comes with its image.
-func withImagesOf(given, wanted *Template, names ...string) *Template {
-	candidate, images := owned.Convert[Template](wanted), ImagesOf(given)
+// withImageOf returns the wanted template with memcached's given image, and with its version.
+func withImageOf(given, wanted *Template) *Template {
+	candidate := owned.Convert[Template](wanted).WithAnnotations(nil)
+	image := ImagesOf(given)[pod.MemcachedContainer]
 	for i, container := range containersOf(candidate) {
-		if name := ptr.Deref(container.Name, ""); slices.Contains(names, name) && images[name] != "" {
-			candidate.Spec.Containers[i].Image = ptr.To(images[name])
+		if ptr.Deref(container.Name, "") == pod.MemcachedContainer && image != "" {
+			candidate.Spec.Containers[i].Image = &image
 		}
 	}
-	if !slices.Contains(names, pod.MemcachedContainer) {
-		return candidate
-	}
-	delete(candidate.WithAnnotations(nil).Annotations, pod.VersionAnnotation)
+	delete(candidate.Annotations, pod.VersionAnnotation)
 	if given.ObjectMetaApplyConfiguration == nil {
 		return candidate
 	}
