@@ -88,9 +88,12 @@ type testedPackage struct {
 }
 
 func list(ctx context.Context, patterns []string) (packages []testedPackage, err error) {
-	output, err := exec.CommandContext(ctx, "go", append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...).Output()
+	list := exec.CommandContext(ctx, "go", append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...)
+	var problems bytes.Buffer
+	list.Stderr = &problems
+	output, err := list.Output()
 	if err != nil {
-		return nil, fmt.Errorf("list the packages: %w", err)
+		return nil, fmt.Errorf("list the packages: %w: %s", err, bytes.TrimSpace(problems.Bytes()))
 	}
 	for decoder := json.NewDecoder(bytes.NewReader(output)); decoder.More(); {
 		var pkg testedPackage
@@ -126,7 +129,7 @@ func (p testedPackage) test(ctx context.Context, sample int) (tried int, survivo
 	}
 	work, results := make(chan mutation), make(chan result)
 	var workers sync.WaitGroup
-	for range runtime.NumCPU() {
+	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for m := range work {
 				results <- p.try(ctx, m)

@@ -39,3 +39,9 @@ func TestMutations(t *testing.T) {
 		t.Errorf("the changes are (-want +got):\n%s", difference)
 	}
 }
+
+func TestPackagesThatDoNotExist(t *testing.T) {
+	if _, err := list(t.Context(), []string{"./wrong"}); err == nil || !strings.Contains(err.Error(), "wrong: directory not found") {
+		t.Errorf("the error is %v", err)
+	}
+}
