@@ -91,6 +91,27 @@ func TestV0PrefersTheHeadAndV1TheHighestThatIsNotDeprecated(t *testing.T) {
 	}
 }
 
+// A release that the channel does not have is left for a deprecated one, but not without a channel: there, OLM v1 knows it.
+func TestV1LeavesAReleaseThatItDoesNotKnow(t *testing.T) {
+	g, c := channel(t, "{name: p.v0.1.0}, {name: p.v0.3.0, replaces: p.v0.1.0, skips: [p.v0.2.0]}")
+	g.Release("p.v0.3.0").Deprecated = "m"
+	from := g.Release("p.v0.2.0")
+	if got := c.V1()(from); got == nil || got.Name != "p.v0.3.0" {
+		t.Errorf("in the channel, v1 goes to %v", got)
+	}
+	if got := g.V1()(from); got != nil {
+		t.Errorf("without a channel, v1 goes to %s", got.Name)
+	}
+}
+
+func TestAChannelWithoutEntriesIsLeftOut(t *testing.T) {
+	g, _ := channel(t, "{name: p.v0.1.0}")
+	config := declcfg.DeclarativeConfig{Packages: []declcfg.Package{{Name: g.Package}}, Channels: []declcfg.Channel{{Name: "empty"}}}
+	if g, err := graph.Read(config); err != nil || len(g.Channels) > 0 || len(g.Lint()) > 0 {
+		t.Errorf("got %+v, %v", g, err)
+	}
+}
+
 func TestChainNeedsOneHead(t *testing.T) {
 	for what, entries := range map[string]string{
 		"2 heads (p.v0.1.0, p.v0.2.0)": "{name: p.v0.1.0}, {name: p.v0.2.0}",

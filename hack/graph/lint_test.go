@@ -132,6 +132,9 @@ func TestFixRemovesTheViolation(t *testing.T) {
 		"switch": {"add p.v0.2.0 to the skips of p.v0.3.0", func(c *declcfg.DeclarativeConfig) {
 			c.Channels[1].Entries[1].Skips = []string{"p.v0.2.0"}
 		}},
+		"skiprange-prunes": {"add replaces: p.v0.2.0", func(c *declcfg.DeclarativeConfig) {
+			c.Channels[0].Entries[2].Replaces, c.Channels[0].Entries[2].Skips = "p.v0.2.0", []string{"p.v0.1.0"}
+		}},
 		"skiprange-self": {"end it with <0.2.0", func(c *declcfg.DeclarativeConfig) {
 			c.Channels[0].Entries[1].SkipRange = ">=0.1.0 <0.2.0"
 		}},
@@ -158,6 +161,44 @@ func TestViolationNamesChannelEntryRuleAndFix(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
+	}
+}
+
+func TestViolationsSayWhereAndWhatHappens(t *testing.T) {
+	for name, want := range map[string]string{
+		"deprecated-default": "channel candidate: it is deprecated",
+		"name-version":       "entry p.v0.1.0: its version is",
+		"switch":             "entry p.v0.2.0: only candidate has it",
+	} {
+		if got := violations(t, fixture(t, name))[0].String(); !strings.Contains(got, want) {
+			t.Errorf("%s: %q lacks %q", name, got, want)
+		}
+	}
+	g, _ := channel(t, "{name: p.v0.1.0}, {name: p.v0.2.0, replaces: p.v0.1.0}, {name: p.v0.3.0, replaces: p.v0.2.0}, {name: p.v0.4.0, replaces: p.v0.3.0}")
+	g.Release("p.v0.3.0").Deprecated = "m"
+	var got []string
+	for _, v := range g.Lint() {
+		got = append(got, v.Entry+": "+strings.Split(v.Problem, ":")[0])
+	}
+	want := []string{
+		"p.v0.1.0: an upgrade from it ends at p.v0.2.0 and never reaches p.v0.4.0",
+		"p.v0.2.0: it stays at p.v0.2.0 and never reaches p.v0.4.0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestAFixDespiteABarrierThatIsNoRelease(t *testing.T) {
+	config := fixture(t, "two-heads")
+	config.Others = fixture(t, "unknown-barrier").Others
+	config.Others[0].Blob = bytes.ReplaceAll(config.Others[0].Blob, []byte("p.v0.2.0"), []byte("p.v0.4.0"))
+	var got []string
+	for _, v := range violations(t, config) {
+		got = append(got, v.Fix)
+	}
+	if diff := cmp.Diff([]string{"name a release of the catalog", "add p.v0.2.0 to the skips of p.v0.3.0"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

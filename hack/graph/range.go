@@ -65,16 +65,15 @@ func after(version semver.Version) semver.Version {
 func ends(text string) []semver.Version {
 	var found []semver.Version
 	for _, match := range written.FindAllStringSubmatch(text, -1) {
-		var numbers [3]uint64
-		wild := -1
-		for i := range numbers {
-			number, err := strconv.ParseUint(match[i+1], 10, 64)
-			if err != nil && wild < 0 {
-				wild = i
+		var end semver.Version
+		known := 0
+		for _, number := range []*uint64{&end.Major, &end.Minor, &end.Patch} {
+			var err error
+			if *number, err = strconv.ParseUint(match[known+1], 10, 64); err != nil {
+				break
 			}
-			numbers[i] = number
+			known++
 		}
-		end := semver.Version{Major: numbers[0], Minor: numbers[1], Patch: numbers[2]}
 		if match[4] != "" {
 			for part := range strings.SplitSeq(match[4], ".") {
 				if pre, err := semver.NewPRVersion(part); err == nil {
@@ -83,7 +82,7 @@ func ends(text string) []semver.Version {
 			}
 		}
 		found = append(found, end)
-		switch wild {
+		switch known {
 		case 1:
 			found = append(found, semver.Version{Major: end.Major + 1})
 		case 2:

@@ -24,6 +24,9 @@ func TestRangeEnds(t *testing.T) {
 		">=0.1.0 <0.2.0 || 0.7.3":         {true, true},
 		">0.5.0-alpha <0.5.0-beta":        {true, true},
 		"<0.3.0":                          {false, false},
+		"<0.0.0-1":                        {false, false},
+		">=0.1.0 <0.3.1-1":                {true, true},
+		">0.10.0-alpha <0.10.0-beta":      {true, true},
 		"!=0.1.0":                         {false, true},
 		"0.2.x":                           {true, false},
 		"0.3.x":                           {true, true},
@@ -31,6 +34,8 @@ func TestRangeEnds(t *testing.T) {
 		">0.2.x <0.3.0":                   {true, false},
 		">1.x":                            {true, true},
 		">0.4.x":                          {true, true},
+		">1.x <3.0.0-0":                   {true, true},
+		">0.4.x <0.6.0-0":                 {true, true},
 		">=0.1.0 !=0.2.0 <0.3.0":          {true, false},
 	} {
 		r := graph.ParseRange(text)

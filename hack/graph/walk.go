@@ -77,7 +77,7 @@ func (c *Channel) V0() (Step, error) {
 
 // V1 returns how OLM v1 upgrades a release for a ClusterExtension that names the channel: to the best of all entries with
 // an edge from it. The installed release is a candidate too, if the channel has it, so a deprecated entry does not follow one
-// that is not deprecated. A test compares V1, Graph.V1 and Graph.Edge with the resolver of operator-controller v1.2.0.
+// that is not deprecated. A test compares V1, Graph.V1 and Entry.Edge with the resolver of operator-controller v1.2.0.
 func (c *Channel) V1() Step {
 	return func(installed *Release) *Entry { return best(c.Entries, installed, c.Entry(installed.Name) != nil) }
 }
@@ -96,13 +96,12 @@ func (g *Graph) V1() Step {
 // best returns the entry that OLM v1 prefers of those with an edge from the installed release, or nil if there is none. It also
 // returns nil if the installed release is a candidate itself and is preferred.
 func best(entries []*Entry, installed *Release, candidate bool) *Entry {
-	var found *Entry
-	for _, entry := range entries {
-		if entry.Name != installed.Name && entry.Edge(installed) != "" && (found == nil || preferredByV1(entry.Release, found.Release) < 0) {
-			found = entry
-		}
+	followers := slices.DeleteFunc(slices.Clone(entries), func(e *Entry) bool { return e.Name == installed.Name || e.Edge(installed) == "" })
+	if len(followers) == 0 {
+		return nil
 	}
-	if found == nil || candidate && preferredByV1(installed, found.Release) < 0 {
+	found := slices.MinFunc(followers, func(a, b *Entry) int { return preferredByV1(a.Release, b.Release) })
+	if candidate && preferredByV1(installed, found.Release) < 0 {
 		return nil
 	}
 	return found
