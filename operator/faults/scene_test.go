@@ -213,8 +213,11 @@ func (s *scene) past() string {
 // patience is how long a user waits at most.
 const patience = 100 * time.Second
 
-// await polls until check returns nil.
-func (s *scene) await(check func(*scene) error) error {
+// await polls until check returns nil, for as long as a user waits.
+func (s *scene) await(check func(*scene) error) error { return s.within(patience, check) }
+
+// within polls until check returns nil.
+func (s *scene) within(patience time.Duration, check func(*scene) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		if hasFailed.Load() {
