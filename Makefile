@@ -107,10 +107,10 @@ e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Insta
 	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_CLUSTER="$(if $(LOCAL),$(CLUSTER))" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} \
 	$(GOTESTSUM)/e2e.json --format standard-verbose -- -trimpath -tags=$(E2E_TAGS) -count=1 -parallel=8 -timeout=$(E2E_TIMEOUT) -run '$(RUN)' ./olm/e2e
 	@$(if $(LOCAL),$(GO_RUN) ./hack/rights record $(CACHE)/cluster/logs/audit*.log)
-e2e-long: E2E_TAGS := e2e,long
-e2e-long: E2E_TIMEOUT := 150m
-e2e-long: RUN := ByThemselves
-e2e-long: e2e ## walk upgrades that OLM makes by itself, which may take it 18 minutes each
+e2e-long: ## walk upgrades that OLM makes by itself, which may take it 18 minutes each
+	@$(MAKE) e2e E2E_TAGS=e2e,long E2E_TIMEOUT=150m RUN=ByThemselves
+chaos: ## kill parts of the local cluster and the operator at random during upgrades, for CHAOS (20m); CHAOS_SEED repeats a run
+	@CHAOS=$${CHAOS:-20m} $(MAKE) e2e RUN=Chaos
 scorecard: STAGE_FLAGS += --newest
 scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -156,5 +157,30 @@ func TestFailuresOverlap(t *testing.T) {
 	}
 	if got := at(1, 4).Missed(); got != 3*time.Second {
 		t.Errorf("missed for %s", got)
+	}
+}
+
+func TestOutagesAreApartFromEachOther(t *testing.T) {
+	start := time.Unix(1_000, 0)
+	at := func(seconds ...int) (times []time.Time) {
+		for _, s := range seconds {
+			times = append(times, start.Add(time.Duration(s)*time.Second))
+		}
+		return times
+	}
+	got := Outcome{Failed: at(1, 3, 5, 20, 40, 41)}.Outages()
+	want := []Outage{{at(1)[0], at(5)[0]}, {at(20)[0], at(20)[0]}, {at(40)[0], at(41)[0]}}
+	if !slices.Equal(got, want) {
+		t.Errorf("the outages are %v, want %v", got, want)
+	}
+	for i, a := range got {
+		for j, b := range got {
+			if a.Overlaps(b) != (i == j) {
+				t.Errorf("%v and %v overlap: %t", a, b, a.Overlaps(b))
+			}
+		}
+	}
+	if none := (Outcome{Requests: 9}).Outages(); len(none) > 0 {
+		t.Errorf("without a failure the outages are %v", none)
 	}
 }

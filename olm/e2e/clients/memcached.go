@@ -88,6 +88,28 @@ func (o Outcome) Overlaps(other Outcome) bool {
 	return !o.Failed[len(o.Failed)-1].Before(other.Failed[0]) && !other.Failed[len(other.Failed)-1].Before(o.Failed[0])
 }
 
+// Outage is a time in which a server did not answer, from the first failure to the last.
+type Outage struct{ From, To time.Time }
+
+// Overlaps tells whether there was a time at which neither of two servers answered.
+func (o Outage) Overlaps(other Outage) bool {
+	return !o.To.Before(other.From) && !other.To.Before(o.From)
+}
+
+// Outages returns the outages of the server, in order. Between two of them it answered for some seconds: a request that is not answered
+// takes a while until it fails.
+func (o Outcome) Outages() (outages []Outage) {
+	const answered = 2*patience + time.Second
+	for _, at := range o.Failed {
+		if last := len(outages) - 1; last >= 0 && at.Sub(outages[last].To) < answered {
+			outages[last].To = at
+		} else {
+			outages = append(outages, Outage{From: at, To: at})
+		}
+	}
+	return outages
+}
+
 // NewMemcached returns a server with this name. The host is a DNS name or an address, with a port if that is not Port.
 func NewMemcached(name, host string, access Access) *Memcached {
 	return &Memcached{name: name, host: host, access: access, kept: access.Spread(host)}

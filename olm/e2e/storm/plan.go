@@ -34,6 +34,8 @@ type Kill struct {
 	What string
 	// Away is how long it stays away, 0 for parts of the operator.
 	Away time.Duration
+	// Group names the parts of which only one is away at a time, because the others cannot start without it.
+	Group string
 	// Power tells whether it is a node that loses its power.
 	Power bool
 }
@@ -49,7 +51,7 @@ func (k Kill) String() string {
 	return fmt.Sprintf("%s: kill %s for %s", k.At, k.What, k.Away)
 }
 
-// part can be killed. Only one part of a group is away at a time: the others cannot work without it.
+// part can be killed.
 type part struct {
 	what, group   string
 	least, most   time.Duration
@@ -105,7 +107,7 @@ func Plan(seed uint64, duration time.Duration, nodes []string) []Kill {
 			power = at + betweenPowerLosses
 			next = slices.DeleteFunc(next, func(p part) bool { return p.losesItsPower })
 		}
-		plan = append(plan, Kill{At: at, What: chosen.what, Away: away, Power: chosen.losesItsPower})
+		plan = append(plan, Kill{At: at, What: chosen.what, Away: away, Group: chosen.group, Power: chosen.losesItsPower})
 	}
 	return plan
 }
