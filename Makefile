@@ -110,7 +110,7 @@ e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Insta
 e2e-long: ## walk upgrades that OLM makes by itself, which may take it 18 minutes each
 	@$(MAKE) e2e E2E_TAGS=e2e,long E2E_TIMEOUT=150m RUN=ByThemselves
 chaos: ## kill parts of the local cluster and the operator at random during upgrades, for CHAOS (20m); CHAOS_SEED repeats a run
-	@CHAOS=$${CHAOS:-20m} $(MAKE) e2e RUN=Chaos
+	@CHAOS=$${CHAOS:-20m} $(MAKE) e2e E2E_TAGS=e2e,chaos RUN=Chaos
 scorecard: STAGE_FLAGS += --newest
 scorecard: stage ## run the scorecard, our own test included, against the operator that `make demo` installed
 	@$(if $(LOCAL),$(CLUSTER) up --with-sdk,true)
@@ -134,8 +134,7 @@ release: ## freeze the bundle of VERSION: pin digests, record source commit, add
 	$(GO_RUN) ./hack/release make $(VERSION)
 
 ##@ Without OLM
-# Caches go before their CRD: without it, Kubernetes' garbage collector cannot look up the owner
-# of what they own, and may leave it behind.
+# Caches go before their CRD: without it, Kubernetes' garbage collector may leave behind what they own.
 DELETE_OPERANDS = for kind in applications.app.example.com memcacheds.cache.example.com; do if $$kubectl get crd $$kind >/dev/null 2>&1; then $$kubectl delete $$kind --all --all-namespaces --cascade=foreground; fi; done
 
 install: ## only the CRDs

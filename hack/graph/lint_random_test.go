@@ -13,7 +13,7 @@ import (
 
 	"github.com/example/memcached-operator/hack/graph"
 	"github.com/example/memcached-operator/hack/internal/testkit"
-	"github.com/example/memcached-operator/internal/seed"
+	"github.com/example/memcached-operator/hack/seed"
 )
 
 // graphs is how many random graphs each property is tested with, each with the next seed.

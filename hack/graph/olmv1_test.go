@@ -20,7 +20,7 @@ import (
 	"github.com/example/memcached-operator/hack/graph"
 	"github.com/example/memcached-operator/hack/internal/checkout"
 	"github.com/example/memcached-operator/hack/internal/testkit"
-	"github.com/example/memcached-operator/internal/seed"
+	"github.com/example/memcached-operator/hack/seed"
 )
 
 // question is a request to hack/tools/olmv1/olmv1-resolver, and what this package says about it.

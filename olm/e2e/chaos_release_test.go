@@ -1,14 +1,12 @@
-//go:build e2e
+//go:build e2e && chaos
 
 package e2e
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/olm/e2e/upgrades"
@@ -53,7 +51,7 @@ func (r chaosRelease) edit(csv *operatorsv1alpha1.ClusterServiceVersion, other p
 	manager := &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
 	manager.Image = r.agent
 	for name, value := range map[string]string{other.Env(): other.Image, project.DefaultOperandEnv: r.memcached, project.AgentEnv: r.agent} {
-		manager.Env = append(slices.DeleteFunc(manager.Env, func(e corev1.EnvVar) bool { return e.Name == name }), corev1.EnvVar{Name: name, Value: value})
+		setVariable(manager, name, value)
 	}
 	csv.Spec.RelatedImages = append(csv.Spec.RelatedImages, operatorsv1alpha1.RelatedImage{Name: other.RelatedName(), Image: other.Image})
 }

@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e && chaos
 
 package e2e
 
@@ -46,7 +46,7 @@ func TestChaosDuringUpgrades(t *testing.T) {
 	ctx := withoutOperator(t)
 	// An upgrade takes half a minute where nothing is killed.
 	releases, catalog := chaosReleases(ctx, t, int(duration/(30*time.Second))+1)
-	plan := storm.Plan(seed, duration, nodeNames(ctx, t))
+	plan := storm.Plan(seed, duration, nodeNames(t))
 	choose(ctx, t, walk.Choice{Version: suite.version, Channel: "candidate"})
 	must(t, suite.cluster.AddCatalog(ctx, chaosSource, catalog))
 	caches := createChaosCaches(t)
@@ -85,6 +85,7 @@ func TestChaosDuringUpgrades(t *testing.T) {
 		pod.answered(t)
 	}
 	oneAtATime(t, all, warmCache)
+	settled(t)
 }
 
 // chaosAsked returns how long parts are killed, and the seed. It prints how to repeat the run, once more if the test fails.
@@ -94,7 +95,7 @@ func chaosAsked(t *testing.T) (duration time.Duration, seed uint64) {
 	must(t, err)
 	seed, err = strconv.ParseUint(cmp.Or(os.Getenv("CHAOS_SEED"), strconv.FormatUint(uint64(rand.Uint32()), 10)), 10, 64)
 	must(t, err)
-	replay := fmt.Sprintf("the same kills at the same times: make e2e RUN=Chaos CHAOS=%s CHAOS_SEED=%d", duration, seed)
+	replay := fmt.Sprintf("the same kills at the same times: make chaos CHAOS=%s CHAOS_SEED=%d", duration, seed)
 	t.Log(replay)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -102,11 +103,6 @@ func chaosAsked(t *testing.T) (duration time.Duration, seed uint64) {
 		}
 	})
 	return duration, seed
-}
-
-func nodeNames(ctx context.Context, t *testing.T) []string {
-	t.Helper()
-	return strings.Fields(kubectl(ctx, t, "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
 }
 
 // warmCache is the cache that gets another memcached as soon as a release brings it.

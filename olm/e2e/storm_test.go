@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e && chaos
 
 package e2e
 
@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -26,28 +25,24 @@ import (
 
 // storming carries out the plan of a storm.
 type storming struct {
-	t       *testing.T
-	command []string // kills and starts components and nodes
-	begun   time.Time
+	t     *testing.T
+	begun time.Time
 	// losesPower is called before a node loses its power.
 	losesPower func(node string)
+	groups     map[string]*sync.Mutex
 	ended      sync.WaitGroup
 
-	mutex  sync.Mutex
-	kills  map[string]int
-	away   map[string]bool
-	groups map[string]*sync.Mutex
+	mutex sync.Mutex
+	kills map[string]int
+	away  map[string]bool
 }
 
 // startStorm begins a storm. Whatever is away when the test ends, however it ends, is started again.
 func startStorm(t *testing.T, plan []storm.Kill, losesPower func(node string)) *storming {
 	t.Helper()
 	s := &storming{
-		t: t, command: strings.Fields(os.Getenv("E2E_CLUSTER")), begun: time.Now(), losesPower: losesPower,
+		t: t, begun: time.Now(), losesPower: losesPower,
 		kills: map[string]int{}, away: map[string]bool{}, groups: map[string]*sync.Mutex{},
-	}
-	if len(s.command) == 0 {
-		t.Fatal("E2E_CLUSTER not set: run `make e2e`, which sets it")
 	}
 	for _, kill := range plan {
 		s.groups[kill.Group] = &sync.Mutex{}
@@ -122,10 +117,9 @@ func (s *storming) takeAway(kill storm.Kill) error {
 
 // run runs the command, also when the test ends: nothing stays away.
 func (s *storming) run(action, what string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	_, err := command(ctx, s.command[0], append(slices.Clone(s.command[1:]), action, what)...)
-	return err
+	return control(ctx, action, what)
 }
 
 // startAll starts whatever is still away.

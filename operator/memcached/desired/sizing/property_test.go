@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/example/memcached-operator/internal/seed"
+	"github.com/example/memcached-operator/hack/seed"
 	"github.com/example/memcached-operator/operator/memcached/args"
 	"github.com/example/memcached-operator/operator/memcached/desired/sizing"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/example/memcached-operator/internal/seed"
+	"github.com/example/memcached-operator/hack/seed"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 

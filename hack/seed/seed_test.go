@@ -3,7 +3,7 @@ package seed_test
 import (
 	"testing"
 
-	"github.com/example/memcached-operator/internal/seed"
+	"github.com/example/memcached-operator/hack/seed"
 )
 
 func TestEachRunHasAnotherSeed(t *testing.T) {
