@@ -32,8 +32,9 @@ var edits = []struct {
 	event         string // A part of the event about the repair. Empty if there is none.
 }{
 	{"scales", "scale WORKLOAD CACHE --replicas=5", "spec.replicas"},
-	{"sets another image", "set image WORKLOAD CACHE memcached=docker.io/library/memcached:1.6.38", "image"},
-	{"sets another limit", "set resources WORKLOAD CACHE --limits=memory=1Gi", "resources"},
+	// Kubernetes begins to replace the pods of a Deployment at once. These pods never become ready, so the others stay until it is put back.
+	{"sets another image", "set image WORKLOAD CACHE memcached=docker.io/library/memcached:no-such-tag", "image"},
+	{"sets another limit", "set resources WORKLOAD CACHE --limits=memory=1Ti --requests=memory=1Ti", "resources"},
 	{"orphans the workload", "patch WORKLOAD CACHE --type=merge -p {\"metadata\":{\"ownerReferences\":null}}", "ownerReferences"},
 	{"orphans the Service for pods", "patch service CACHE-nodes --type=merge -p {\"metadata\":{\"ownerReferences\":null}}", "Service CACHE-nodes"},
 	{"orphans the Service", "patch service CACHE --type=merge -p {\"metadata\":{\"ownerReferences\":null}}", "Service CACHE"},
@@ -44,9 +45,9 @@ var edits = []struct {
 	{"deletes the Service", "delete service CACHE", ""},
 	{"deletes the budget", "delete poddisruptionbudget CACHE", ""},
 	{"deletes the network policy", "delete networkpolicy CACHE", ""},
+	{"deletes the workload and leaves its pods", "delete WORKLOAD CACHE --cascade=orphan", ""},
 	// The operator does not watch records, so another edit makes it look.
 	{"deletes the records and scales", "delete controllerrevisions -l app.kubernetes.io/component=record,app.kubernetes.io/part-of=CACHE; scale WORKLOAD CACHE --replicas=4", ""},
-	{"deletes the workload and leaves its pods", "delete WORKLOAD CACHE --cascade=orphan", ""},
 }
 
 // Somebody edits, orphans and deletes what the operator owns. It puts everything back, and the pods notice nothing.
@@ -104,14 +105,14 @@ func (e *editable) in(t *testing.T) *editable {
 func (e *editable) edit(command, event string) {
 	e.t.Helper()
 	start := time.Now()
-	command = strings.NewReplacer("CACHE", e.key.Name, "WORKLOAD", strings.ToLower(e.workload)).Replace(command)
-	for part := range strings.SplitSeq(command, "; ") {
+	names := strings.NewReplacer("CACHE", e.key.Name, "WORKLOAD", strings.ToLower(e.workload))
+	for part := range strings.SplitSeq(names.Replace(command), "; ") {
 		kubectl(e.t.Context(), e.t, append(strings.Fields(part), "-n", e.key.Namespace)...)
 	}
 	e.putBack()
 	e.t.Logf("it is as before after %s", time.Since(start).Round(100*time.Millisecond))
 	if event != "" {
-		e.said("DriftRepaired", event)
+		e.said("DriftRepaired", names.Replace(event))
 	}
 	e.untouched()
 }
@@ -232,7 +233,10 @@ func (e *editable) owned(ctx context.Context) (map[string]any, error) {
 // said returns the part of an object that the operator has an opinion on, and whether Kubernetes has made that true.
 func said(object unstructured.Unstructured) map[string]any {
 	annotations := object.GetAnnotations()
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return !strings.HasPrefix(key, "cache.example.com/") })
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		// A record that was deleted notes that it was made from the workload.
+		return !strings.HasPrefix(key, "cache.example.com/") || object.GetKind() == "ControllerRevision"
+	})
 	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
 	for _, field := range []string{"clusterIP", "clusterIPs"} {
 		delete(spec, field)
