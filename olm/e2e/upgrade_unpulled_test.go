@@ -114,7 +114,7 @@ func (c *filledCache) waitUnpulled(ctx context.Context, t *testing.T, agent stri
 		message = pending.Message
 		return nil
 	}))
-	contains(t, message, fmt.Sprintf("the image %q of container agent cannot be pulled", agent), "On node ", "The pods keep the image that they have, and the pull is tried again")
+	contains(t, message, fmt.Sprintf("the image %q of container agent cannot be pulled", agent), "On node ", "The pods keep the image that they have, and the pull is tried again. Make the image available to the node.")
 	waitPending(ctx, t, c.key, "agentImage Live")
 	return message
 }

@@ -186,6 +186,22 @@ func TestAnImageThatCannotBePulledIsReportedBesideAnotherPendingChange(t *testin
 	}
 }
 
+// Only an image that the user has asked for can be corrected in the spec. The agent, for example, comes with the operator.
+func TestTheSpecIsBlamedOnlyForAnImageOfTheUser(t *testing.T) {
+	for byUser, want := range map[bool]string{true: "If the image is wrong, correct spec.image or spec.version. ", false: "Make the image available to the node. "} {
+		plan := desired.Plan{
+			Pending: &v1alpha1.MemcachedPending{ID: "abc", Class: "Live", Changes: []v1alpha1.MemcachedChange{{Field: "agentImage"}}},
+			Pull:    &pending.Pull{Message: "On node a, it cannot be pulled", Failed: true, Alone: true, ByUser: byUser},
+		}
+		in := of(testkit.MakeMemcached("cache").Size(3).Obj())
+		got := status.Memcached(in, plan, status.Runtime{}, conditions.Reconcile{Now: testkit.Now, Observed: statefulSet(3, 3)})
+		message := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionUpdatePending).Message
+		if start := plan.Pull.Message + ". The pods keep the image that they have, and the pull is tried again. " + want; !strings.HasPrefix(message, start+"To stop the pods") {
+			t.Errorf("asked for by the user: %t: the message is %q, want it to begin with %q", byUser, message, start)
+		}
+	}
+}
+
 func TestAPendingChangeIsReportedAndTheCacheStaysReady(t *testing.T) {
 	pending := &v1alpha1.MemcachedPending{ID: "abc", Class: "Cold", Changes: []v1alpha1.MemcachedChange{{Field: "image"}, {Field: "command"}}}
 	in := of(testkit.MakeMemcached("cache").Size(3).Obj())

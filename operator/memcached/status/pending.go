@@ -33,7 +33,10 @@ func updatePending(memcached *v1alpha1.Memcached, plan desired.Plan) metav1.Cond
 		notPulled := pull.Message + ". The pods keep the image that they have, and the pull is tried again. "
 		why += notPulled
 		if pull.Alone {
-			why = notPulled + "If the image is wrong, correct spec.image or spec.version. "
+			why = notPulled + "Make the image available to the node. "
+			if pull.ByUser {
+				why = notPulled + "If the image is wrong, correct spec.image or spec.version. "
+			}
 			approve = "To stop the pods for it all the same, one at a time, each until the image can be pulled"
 		}
 	}
