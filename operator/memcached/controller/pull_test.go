@@ -14,6 +14,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 	"github.com/example/memcached-operator/operator/internal/testkit/testenv"
+	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
 // pullPods returns the pods that pull images.
@@ -89,6 +90,35 @@ func TestAnImageThatCannotBePulledIsPending(t *testing.T) {
 			t.Errorf("the event of type %s comes %d times: %s", event.Type, event.Count, event.Message)
 		}
 	}
+}
+
+// All pods are deleted at the same time, so none runs on the node where the image is known not to come. The new ones start with the image of
+// before.
+func TestNewPodsDoNotGetAnImageThatCannotBePulled(t *testing.T) {
+	s := newSuite(t)
+	before := s.createReady(inStatefulSet)
+	s.HoldContainers("ImagePullBackOff")
+	s.upgrade()
+	s.pending(true)
+	s.HoldContainers("")
+	for name := range before {
+		s.Delete(testenv.MustGet[corev1.Pod](s.Env, name))
+	}
+	s.Await("other pods to be ready", func(ctx context.Context) error {
+		for name, uid := range before {
+			now, err := testenv.Get[corev1.Pod](ctx, s.Env, name)
+			if err == nil && (now.UID == uid || !pods.Ready(now)) {
+				err = fmt.Errorf("%s is not", name)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s.awaitReady("cache", 2)
+	s.awaitAgents(oldAgent)
+	s.pending(true)
 }
 
 func TestAnImageOfTheUsersThatCannotBePulled(t *testing.T) {

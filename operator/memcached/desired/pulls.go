@@ -71,6 +71,7 @@ func MakePulls(in inputs.Inputs) Pulls {
 		again := problem.Message != "" && !problem.Slow && in.Now.Sub(found.CreationTimestamp.Time) >= keepFor(found)
 		switch {
 		case found.DeletionTimestamp != nil: // Another one can be created once it is gone.
+		case tellsOfNewPods(in, found, pending.ImagesOf(decision.Wanted)):
 		case next == nil && !usesPulled(wanted.given, found):
 			pulls.Delete = append(pulls.Delete, found)
 		case next != nil && again:
@@ -104,13 +105,19 @@ func usesPulled(given *inputs.Workload, found *corev1.Pod) bool {
 // missingImages returns the images that are missing on nodes, sorted by node and container.
 func missingImages(in inputs.Inputs, images map[string]string) []pending.Missing {
 	var missing []pending.Missing
-	for name, wanted := range pullPods(in, images) {
+	needed := pullPods(in, images)
+	for i := range in.PullPods {
+		if found := &in.PullPods[i]; tellsOfNewPods(in, found, images) {
+			needed[found.Name] = found
+		}
+	}
+	for name, wanted := range needed {
 		problem, pulled := in.RefusedPulls[name], false
 		if i := slices.IndexFunc(in.PullPods, func(p corev1.Pod) bool { return p.Name == name }); i >= 0 {
 			problem, pulled = inputs.PullOf(&in.PullPods[i], in.Now)
 		}
 		if !pulled {
-			missing = append(missing, pending.Missing{Container: wanted.Spec.Containers[0].Name, Node: wanted.Spec.NodeName, Problem: problem})
+			missing = append(missing, pending.Missing{Container: inputs.PulledBy(wanted).Container, Node: wanted.Spec.NodeName, Problem: problem})
 		}
 	}
 	slices.SortFunc(missing, func(a, b pending.Missing) int {
@@ -125,8 +132,7 @@ func pullPods(in inputs.Inputs, images map[string]string) map[string]*corev1.Pod
 	created := map[string]*corev1.Pod{}
 	for i := range in.Pods {
 		source := &in.Pods[i]
-		controller := metav1.GetControllerOf(source)
-		if controller == nil || controller.Kind != inputs.StatefulSet || source.Spec.NodeName == "" || pods.Ending(source) || !runsMemcached(source) {
+		if !serves(source) {
 			continue
 		}
 		for container, image := range images {
@@ -139,6 +145,20 @@ func pullPods(in inputs.Inputs, images map[string]string) map[string]*corev1.Pod
 		}
 	}
 	return created
+}
+
+// tellsOfNewPods reports whether what a pull pod says of an image counts although no pod of the StatefulSet runs: all are deleted at the
+// moment, for example, or the only one is. The new ones could not start with an image that cannot be pulled.
+func tellsOfNewPods(in inputs.Inputs, found *corev1.Pod, images map[string]string) bool {
+	pulled := inputs.PulledBy(found)
+	return inputs.StablePods(in.Memcached.Spec) && in.Memcached.Spec.Size > 0 && pulled.Image != "" && images[pulled.Container] == pulled.Image &&
+		!slices.ContainsFunc(in.Pods, func(p corev1.Pod) bool { return serves(&p) })
+}
+
+// serves reports whether a pod of a StatefulSet runs memcached, and is to go on with that.
+func serves(source *corev1.Pod) bool {
+	controller := metav1.GetControllerOf(source)
+	return controller != nil && controller.Kind == inputs.StatefulSet && source.Spec.NodeName != "" && !pods.Ending(source) && runsMemcached(source)
 }
 
 // runsMemcached reports whether memcached runs, so that a restart can do harm.

@@ -152,6 +152,7 @@ func TestPullPodsThatExist(t *testing.T) {
 			in.PullPods[i].Annotations = map[string]string{inputs.PullAnnotation: `{"container":"agent","image":"agent:1"}`}
 		}
 	}
+	nobodyRuns := func(in *inputs.Inputs) { in.Pods[0].DeletionTimestamp = &testkit.Now }
 	for name, test := range map[string]struct {
 		pod             []func(*corev1.Pod)
 		change          func(*inputs.Inputs)
@@ -180,6 +181,17 @@ func TestPullPodsThatExist(t *testing.T) {
 			pull: `the program in the image "agent:2" does not run: --version ends with exit code 127`},
 		"the program did not run a while ago, beside a container of somebody else": {pod: []func(*corev1.Pod){since(30 * time.Second), waits("proxy", "ErrImagePull"), ended("agent", 137)},
 			pull: "does not run: --version ends with exit code 137", create: 1, deleted: 1},
+		"no pod runs now, and the image cannot be pulled": {pod: []func(*corev1.Pod){since(5 * time.Minute), waits("agent", "ErrImagePull")}, change: nobodyRuns,
+			pull: "On node a, the image \"agent:2\" of container agent cannot be pulled (ImagePullBackOff)"},
+		"no pod runs now, and the image is being pulled": {pod: []func(*corev1.Pod){since(time.Second)}, change: nobodyRuns, pull: "Images are being pulled on node a"},
+		"no pod runs now, and the image is there":        {pod: []func(*corev1.Pod){ended("agent", 0)}, change: nobodyRuns},
+		"no pod runs now, and another image is wanted": {pod: []func(*corev1.Pod){waits("agent", "ErrImagePull")}, change: func(in *inputs.Inputs) {
+			nobodyRuns(in)
+			in.Images.Agent = "agent:3"
+		}, deleted: 1},
+		"no pod is wanted": {pod: []func(*corev1.Pod){waits("agent", "ErrImagePull")}, change: func(in *inputs.Inputs) {
+			in.Pods, in.Memcached.Spec.Size = nil, 0
+		}, deleted: 1},
 		"the spec is invalid meanwhile": {pod: []func(*corev1.Pod){since(time.Second)}, change: func(in *inputs.Inputs) { in.Memcached.Spec.Version = "9" },
 			pull: "Images are being pulled on node a", invalid: true},
 	} {
