@@ -28,7 +28,7 @@ func actors() []fault {
 		{class: "F8", name: "orphaned", applies: appliesChild, not: removes, arm: afterWrite(orphan), mayRecreate: dropped, mayDiffer: ofDropped},
 		{class: "F8", name: "edited", applies: appliesChild, arm: afterWrite(edit), mayDiffer: generations},
 		{class: "F8", name: "foreign", applies: firstApply, arm: createForeign, mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
-		{class: "F9", name: "pods", applies: writes, arm: on(func(s *scene) inject.Action { return inject.After(s.killPods) }), mayRecreate: pods, mayDiffer: ofOtherPods},
+		{class: "F9", name: "pods", applies: writes, arm: on(func(s *scene) inject.Action { return inject.After(s.killPods) }), mayRecreate: podsAndPulls, mayDiffer: ofOtherPods},
 	}
 }
 
@@ -47,13 +47,16 @@ func firstApply(c inject.Call) bool { return appliesChild(c) && c.Number == 1 }
 func lateObjects(w *workload, c inject.Call) func(string) bool {
 	return func(key string) bool {
 		resource, _, _ := strings.Cut(key, "/")
-		return w.removes || pullPods(w, c)(key) || !slices.Contains([]string{"deployments", "statefulsets", "replicasets", "pods"}, resource)
+		return w.removes || ofPulls(w, c)(key) || !slices.Contains([]string{"deployments", "statefulsets", "replicasets", "pods"}, resource)
 	}
 }
 
-// pullPods matches the pods that pull images before an update: a process that does not know that one was there may create another.
-func pullPods(*workload, inject.Call) func(string) bool {
-	return func(key string) bool { return strings.HasPrefix(key, "pods/cache-pull-") }
+// ofPulls matches the pods that pull images before an update, and the records of templates. If such a pod is gone or was not seen, the
+// operator creates another one, and goes back to the template from before. It removes the record of the next one if no workload has it yet.
+func ofPulls(*workload, inject.Call) func(string) bool {
+	return func(key string) bool {
+		return strings.HasPrefix(key, "pods/cache-pull-") || strings.HasPrefix(key, "controllerrevisions/cache-record-")
+	}
 }
 
 // ofRecords matches what records say of how often the operator went back and forth: if the pod that pulls images is gone, or was not seen, it
@@ -86,8 +89,9 @@ func objectAndPods(_ *workload, c inject.Call) func(string) bool {
 	}
 }
 
-func pods(*workload, inject.Call) func(string) bool {
-	return func(key string) bool { return strings.HasPrefix(key, "pods/") }
+// podsAndPulls matches all pods, and what becomes of pulls without them.
+func podsAndPulls(w *workload, c inject.Call) func(string) bool {
+	return func(key string) bool { return strings.HasPrefix(key, "pods/") || ofPulls(w, c)(key) }
 }
 
 // generations matches fields that count changes.

@@ -161,7 +161,7 @@ func allFaults() []fault {
 		fault{class: "F3", name: "after", applies: notWatch, arm: on(func(s *scene) inject.Action { return inject.After(s.crash) })},
 		// F4: caches are stale.
 		fault{class: "F4", name: "frozen", applies: writes, arm: freeze, overrides: true},
-		fault{class: "F4", name: "time-travel", applies: writes, arm: travel, overrides: true, mayRecreate: pullPods, mayDiffer: ofThePast},
+		fault{class: "F4", name: "time-travel", applies: writes, arm: travel, overrides: true, mayRecreate: ofPulls, mayDiffer: ofThePast},
 		// F5: states are never observed.
 		fault{class: "F5", name: "unobserved", applies: watches, arm: held((*inject.Gate).Break)},
 		fault{class: "F5", name: "overwritten", applies: writes, arm: overwritten, overrides: true},

@@ -2,6 +2,7 @@ package inject
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 
@@ -23,6 +24,14 @@ type Record struct {
 
 	// Injected tells whether an action has decided what became of it.
 	Injected bool
+}
+
+// String is that of the call, with the status of an answer that says it was not done.
+func (r Record) String() string {
+	if r.Code == 0 || r.Code >= 400 {
+		return fmt.Sprintf("%s (%d)", r.Call, r.Code)
+	}
+	return r.Call.String()
 }
 
 // Injector records the requests of all processes of an operator, and lets actions decide what becomes of some of them.
