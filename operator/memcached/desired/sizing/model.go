@@ -92,19 +92,20 @@ func NeedWith(r Request, hashTable int64) Usage {
 // HashPower returns the base-2 logarithm of the number of buckets that the hash table has when a cache with warm restart and this -m (in
 // MiB) is full of the smallest items. Need counts a table of that size.
 func HashPower(cacheMiB int64) int32 {
-	power := int32(bits.Len64(firstBuckets) - 1)
-	for cacheMiB*smallestItems > int64(1)<<power/2*3 {
-		power++
-	}
-	return power
+	return int32(bits.Len64(uint64(buckets(cacheMiB*smallestItems))) - 1)
 }
 
-// hashTableKiB returns the largest size of the hash table on the way to that many items.
+// hashTableKiB returns the largest size of the hash table on the way to that many items: that of the last table and the one before, half
+// its size. The smallest cache holds enough items for a second table.
 func hashTableKiB(items int64) int64 {
-	buckets, both := int64(firstBuckets), int64(firstBuckets)
+	return buckets(items) / 2 * 3 * bucketBytes / 1024
+}
+
+// buckets returns the number of buckets that the hash table has for that many items.
+func buckets(items int64) int64 {
+	buckets := int64(firstBuckets)
 	for items > buckets/2*3 {
-		both = 3 * buckets // the old table and the new one, twice its size
 		buckets *= 2
 	}
-	return both * bucketBytes / 1024
+	return buckets
 }

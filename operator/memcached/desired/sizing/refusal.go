@@ -22,10 +22,10 @@ func (r *Error) Error() string { return "spec." + r.Field + ": " + r.Message }
 
 func checkFields(r Request) *Error {
 	switch {
-	case r.MaxConnections < 0:
+	case r.MaxConnections < 1:
 		return &Error{Field: "maxConnections",
 			Message: fmt.Sprintf("%d is not a number of connections: choose 1 or more, or leave it out for %d", r.MaxConnections, args.DefaultMaxConnections)}
-	case r.Threads < 0 || r.Threads > maxThreads:
+	case r.Threads < 1 || r.Threads > maxThreads:
 		return &Error{Field: "threads",
 			Message: fmt.Sprintf("%d threads are not possible: choose 1 to %d, or leave it out for %d", r.Threads, maxThreads, args.DefaultThreads)}
 	case r.MaxConnections < leastConnections(r):
@@ -41,13 +41,10 @@ func checkFields(r Request) *Error {
 }
 
 func noLimit(r Request) *Error {
-	least := limitFor(r, max(leastCacheMiB(r), r.CacheMemory/mib))
-	if checkItemSize(r) != nil {
-		least = 0
-	}
-	refusal := &Error{Field: "resources.limits.memory", MemoryLimit: least * mib,
-		Message: "a memory limit is needed to size the cache"}
-	if least > 0 {
+	refusal := &Error{Field: "resources.limits.memory", Message: "a memory limit is needed to size the cache"}
+	if checkItemSize(r) == nil {
+		least := limitFor(r, max(leastCacheMiB(r), r.CacheMemory/mib))
+		refusal.MemoryLimit = least * mib
 		refusal.Message += fmt.Sprintf(": set one of at least %dMi", least)
 	}
 	return refusal
@@ -106,7 +103,7 @@ func cacheTooLarge(r Request, asked, largest int64) *Error {
 // whyLeast names what makes the smallest cache as large as it is.
 func whyLeast(r Request, least int64) string {
 	switch {
-	case least == (2*r.MaxItemSize+mib-1)/mib:
+	case least == 2*r.MaxItemSize/mib:
 		return fmt.Sprintf("with maxItemSize %dKi (twice that)", r.MaxItemSize/1024)
 	case r.WarmRestart:
 		return "with warmRestart"
@@ -129,7 +126,7 @@ func breakdown(n Usage) string {
 	}
 	var words []string
 	for _, part := range parts {
-		if part.kib > 0 {
+		if part.kib != 0 {
 			words = append(words, mebi(part.kib)+" for "+part.name)
 		}
 	}
@@ -142,7 +139,7 @@ func fewerConnections(r Request, cache int64) string {
 	one.MaxConnections = 1
 	each := usage(one, cache).Connections
 	left := r.MemoryLimit/1024 - (usage(one, cache).Total() - each)
-	if fit := left / each; fit >= int64(leastConnections(r)) && fit < int64(r.MaxConnections) {
+	if fit := left / each; fit >= int64(leastConnections(r)) {
 		return fmt.Sprintf(", or maxConnections to at most %d", fit)
 	}
 	return ""

@@ -128,20 +128,20 @@ func cacheMiB(r Request) (int64, *Error) {
 
 // leastCacheMiB returns the smallest -m that memcached starts with.
 func leastCacheMiB(r Request) int64 {
-	least := max(minCacheMiB, (2*r.MaxItemSize+mib-1)/mib)
+	least := max(minCacheMiB, 2*r.MaxItemSize/mib)
 	if r.WarmRestart {
 		least = max(least, slabClasses)
 	}
 	return least
 }
 
-// largestCacheMiB returns the largest -m that fits the limit, 0 if none does.
+// largestCacheMiB returns the largest -m that fits the limit, not a positive one if none does.
 func largestCacheMiB(r Request) int64 {
 	limit := r.MemoryLimit / 1024
-	tooLarge := sort.Search(int(limit/kibPerMiB)+1, func(cache int) bool {
+	tooLarge := sort.Search(int(limit/kibPerMiB), func(cache int) bool {
 		return usage(r, int64(cache)).Total() > limit
 	})
-	return max(0, int64(tooLarge)-1)
+	return int64(tooLarge) - 1
 }
 
 // limitFor returns the least memory limit, in whole MiB, that holds a cache of that size.

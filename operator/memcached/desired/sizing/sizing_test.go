@@ -62,6 +62,18 @@ func TestArrange(t *testing.T) {
 			sizing.Request{MemoryLimit: 128 * mib, WarmRestart: true},
 			sizing.Result{CacheMemory: 95, MaxConnections: 1024, MaxItemSize: mib, Threads: 4, VolumeSize: 96 * mib},
 		},
+		"as few connections as clients need, and one thread": {
+			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: 46, Threads: 1},
+			sizing.Result{CacheMemory: 70, MaxConnections: 46, MaxItemSize: mib, Threads: 1},
+		},
+		"the smallest items": {
+			sizing.Request{MemoryLimit: 128 * mib, MaxItemSize: 512 * kib},
+			sizing.Result{CacheMemory: 64, MaxConnections: 1024, MaxItemSize: 512 * kib, Threads: 4},
+		},
+		"the largest items": {
+			sizing.Request{MemoryLimit: 4 * gib, MaxItemSize: gib},
+			sizing.Result{CacheMemory: 3619, MaxConnections: 1024, MaxItemSize: gib, Threads: 4},
+		},
 		"large items": {
 			sizing.Request{MemoryLimit: 256 * mib, MaxItemSize: 64 * mib},
 			sizing.Result{CacheMemory: 173, MaxConnections: 1024, MaxItemSize: 64 * mib, Threads: 4},
@@ -97,6 +109,42 @@ func TestNeedOfTheReleasedDefault(t *testing.T) {
 	}
 }
 
+func TestTheHashTable(t *testing.T) {
+	for cache, want := range map[int64]int32{8: 16, 9: 16, 10: 17, 64: 19, 1152: 23, 1153: 24} {
+		if got := sizing.HashPower(cache); got != want {
+			t.Errorf("the table for a cache of %dMi with warm restart has 2^%d buckets, want 2^%d", cache, got, want)
+		}
+	}
+	for name, test := range map[string]struct{ cache, table, want int64 }{
+		"an empty table grows":                    {1148 * mib, 0, 96 * kib},
+		"as many pages beyond the cache as items": {1149 * mib, 0, 192 * kib},
+		"a table that was larger":                 {64 * mib, 64 * mib, 64 * kib},
+		"a table that is smaller":                 {64 * mib, 2 * mib, 6 * kib},
+	} {
+		need := sizing.NeedWith(sizing.Request{CacheMemory: test.cache}, test.table)
+		if need.HashTable != test.want || need.Items != test.cache/kib || need.Connections != 12*kib {
+			t.Errorf("%s: it needs %+v, want %d KiB for the table", name, need, test.want)
+		}
+	}
+}
+
+func TestRequestsForTheSameButForTheMemory(t *testing.T) {
+	request := sizing.Request{MemoryLimit: 128 * mib, CacheMemory: 64 * mib}
+	for name, test := range map[string]struct {
+		other sizing.Request
+		want  bool
+	}{
+		"more memory":              {sizing.Request{MemoryLimit: 256 * mib, CacheMemory: 100 * mib, Given: 64}, true},
+		"the defaults written out": {sizing.Request{MaxConnections: 1024, MaxItemSize: mib, Threads: 4}, true},
+		"another item size":        {sizing.Request{MaxItemSize: 2 * mib}, false},
+		"warm restart":             {sizing.Request{WarmRestart: true}, false},
+	} {
+		if got := request.SameBut(test.other); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		request sizing.Request
@@ -106,6 +154,35 @@ func TestRefusals(t *testing.T) {
 		"no limit": {
 			sizing.Request{},
 			"spec.resources.limits.memory: a memory limit is needed to size the cache: set one of at least 67Mi", 67 * mib,
+		},
+		"no limit, and a cache": {
+			sizing.Request{CacheMemory: 100 * mib},
+			"spec.resources.limits.memory: a memory limit is needed to size the cache: set one of at least 170Mi", 170 * mib,
+		},
+		"no limit, and an item size that memcached refuses": {
+			sizing.Request{MaxItemSize: 64 * kib}, "spec.resources.limits.memory: a memory limit is needed to size the cache", 0,
+		},
+		"a limit below many connections": {
+			sizing.Request{MemoryLimit: 512 * mib, MaxConnections: 50000},
+			"spec.resources.limits.memory: 512Mi cannot hold a cache of 8Mi, the smallest possible one: it takes 640.1Mi, that is " +
+				"8Mi for items, 38Mi for the first page of each slab class, 1.5Mi for the hash table, 0.1Mi for waste, " +
+				"6.5Mi for memcached itself and its threads, 586Mi for connections. Set at least 641Mi, or maxConnections to at most 39075",
+			641 * mib,
+		},
+		"a limit that holds as many connections as clients need": {
+			sizing.Request{MemoryLimit: 56110 * kib},
+			"spec.resources.limits.memory: 54.8Mi cannot hold a cache of 8Mi, the smallest possible one: it takes 66.1Mi, that is " +
+				"8Mi for items, 38Mi for the first page of each slab class, 1.5Mi for the hash table, 0.1Mi for waste, " +
+				"6.5Mi for memcached itself and its threads, 12Mi for connections. Set at least 67Mi, or maxConnections to at most 61",
+			67 * mib,
+		},
+		"a cache beyond a limit for the smallest one": {
+			sizing.Request{MemoryLimit: 67 * mib, CacheMemory: 9 * mib},
+			"spec.cacheMemory: a cache of 9Mi does not fit the memory limit of 67Mi: it takes 67.1Mi, that is " +
+				"9Mi for items, 38Mi for the first page of each slab class, 1.5Mi for the hash table, 0.1Mi for waste, " +
+				"6.5Mi for memcached itself and its threads, 12Mi for connections. Set the memory limit to at least 68Mi, " +
+				"or cacheMemory to at most 8Mi, or leave it out, or maxConnections to at most 1016",
+			68 * mib,
 		},
 		"a limit below the overhead": {
 			sizing.Request{MemoryLimit: 64 * mib},
@@ -154,8 +231,8 @@ func TestRefusals(t *testing.T) {
 			"spec.maxItemSize: memcached takes 512Ki to 1Gi, not 65536 bytes", 0,
 		},
 		"an item size that is too large": {
-			sizing.Request{MemoryLimit: 128 * gib, MaxItemSize: 2 * gib},
-			"spec.maxItemSize: memcached takes 512Ki to 1Gi, not 2147483648 bytes", 0,
+			sizing.Request{MemoryLimit: 128 * gib, MaxItemSize: gib + 512*kib},
+			"spec.maxItemSize: memcached takes 512Ki to 1Gi, not 1074266112 bytes", 0,
 		},
 		"too many threads": {
 			sizing.Request{MemoryLimit: 128 * mib, Threads: 65},
@@ -164,6 +241,11 @@ func TestRefusals(t *testing.T) {
 		"a negative number of connections": {
 			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: -1},
 			"spec.maxConnections: -1 is not a number of connections: choose 1 or more, or leave it out for 1024", 0,
+		},
+		"one connection": {
+			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: 1},
+			"spec.maxConnections: of 1 connections too few are left for clients, because memcached keeps 9 and 5 for each of its 4 threads " +
+				"for itself: choose at least 61, or fewer threads", 0,
 		},
 		"too few connections for clients": {
 			sizing.Request{MemoryLimit: 128 * mib, MaxConnections: 100, Threads: 32},
