@@ -48,7 +48,7 @@ func autoscaledApplication(t *testing.T) {
 	waitReady(t, "default", name)
 	for _, bounds := range []struct{ least, most, size int32 }{{3, 4, 3}, {1, 2, 2}} {
 		autoscale(t, "app.example.com/v1alpha1", "Application", name, bounds.least, bounds.most)
-		waitFor(t, "the size to follow", fmt.Sprint(bounds.size), "application", "jsonpath={.spec.replicas}")
+		kubectl(t.Context(), t, "wait", "application/"+name, "-n", "default", fmt.Sprintf("--for=jsonpath={.spec.replicas}=%d", bounds.size), "--timeout=1m")
 		waitReady(t, "default", name)
 		waitPods(t, "default", name, int(bounds.size))
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
@@ -57,14 +59,19 @@ spec:
   volumes: [{name: tmp, emptyDir: {}}]
 `, bindings, envFrom, boundItems)))
 	kubectl(ctx, t, "wait", "pod/client", "-n", bindings, "--for=jsonpath={.status.phase}=Succeeded", "--timeout=1m")
-	log := kubectl(ctx, t, "logs", "client", "-n", bindings)
-	contains(t, log, "memcached of memcached-operator at memcached://sessions-nodes."+bindings+".svc:11211")
+	want := []string{"memcached of memcached-operator at memcached://sessions-nodes." + bindings + ".svc:11211"}
+	for i := range boundItems {
+		want = append(want, "STORED", fmt.Sprintf("VALUE item-%d 0 4", i), fmt.Sprintf("%04d", i), "END")
+	}
+	log := strings.FieldsFunc(kubectl(ctx, t, "logs", "client", "-n", bindings), func(r rune) bool { return r == '\r' || r == '\n' })
+	if diff := cmp.Diff(want, log); diff != "" {
+		t.Errorf("the container printed (-want +got):\n%s", diff)
+	}
 
 	cache := clients.Access{Network: p.network}.Spread(p.hosts()[0])
 	defer func() { must(t, cache.Close()) }()
 	for i := range boundItems {
 		key, value := fmt.Sprintf("item-%d", i), fmt.Sprintf("%04d", i)
-		contains(t, log, fmt.Sprintf("STORED\r\nVALUE %s 0 4\r\n%s\r\nEND\r\n", key, value))
 		if item, err := cache.Get(key); err != nil || string(item.Value) != value {
 			t.Errorf("%s, which the container has stored: %v", key, err)
 		}
