@@ -50,7 +50,9 @@ func commandsOnPages(t *testing.T) {
 		contains(t, listed, "sessions-0.sessions-nodes.shop.svc 11211", "sessions-2.sessions-nodes.shop.svc 11211")
 		contains(t, s.run(one(t, production("check-the-cache"), "port-forward")), "STORED\r\nSTORED\r\nVALUE greeting 0 5\r\nhello\r\nEND")
 	})
-	t.Run("the first cache is shown as the page says", func(t *testing.T) { s.in(t).firstCache(one(t, readme("your-first-cache"), "samples/example-memcached")) })
+	t.Run("the first cache is shown as the page says", func(t *testing.T) {
+		s.in(t).firstCache(one(t, readme("your-first-cache"), "samples/example-memcached"))
+	})
 	t.Run("every diagnosis works", s.diagnoses)
 	t.Run("certificate and users are renewed", func(t *testing.T) {
 		s.in(t).renews(p.in(t), renewal(t, openssl), one(t, users, "kubectl replace"))
