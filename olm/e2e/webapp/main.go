@@ -46,7 +46,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	visits, uses := len(args) == 2 && args[0] == "visit", len(args) > 1 && args[0] == "use"
 	if len(args) > 0 && !visits && !uses {
-		return errors.New("usage: webapp, webapp visit URL, or webapp use ADDRESS...")
+		return errors.New("usage: webapp, webapp use ADDRESS..., or webapp visit URL")
 	}
 	address := os.Getenv("LISTEN")
 	if address == "" {

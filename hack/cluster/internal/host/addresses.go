@@ -54,8 +54,10 @@ var Nodes = []Node{
 	{Name: "node-1", IP: "198.18.0.2", Health: "127.0.0.1:10247"},
 }
 
-// Kubelet and Containerd are the names of the node's processes.
-func (n Node) Kubelet() string    { return "kubelet-" + n.Name }
+// Kubelet is the name of the node's kubelet process.
+func (n Node) Kubelet() string { return "kubelet-" + n.Name }
+
+// Containerd is the name of the node's containerd process.
 func (n Node) Containerd() string { return "containerd-" + n.Name }
 
 // BridgeMAC is the bridge's hardware address: a locally administered one that ends with NodeIP.
