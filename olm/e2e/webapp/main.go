@@ -8,7 +8,7 @@
 // requests under way and then stops.
 //
 // Started as `webapp visit URL` it is a visitor instead: it requests that page all the time, and returns the results at
-// GET /counts. `webapp use ADDRESS...` does the same with memcacheds, by their IP addresses with ports.
+// GET /counts. `webapp use ADDRESSES` does the same with memcacheds, by their IP addresses with ports.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	visits, uses := len(args) == 2 && args[0] == "visit", len(args) > 1 && args[0] == "use"
 	if len(args) > 0 && !visits && !uses {
-		return errors.New("usage: webapp, webapp use ADDRESS..., or webapp visit URL")
+		return errors.New("usage: webapp, webapp visit URL, or webapp use ADDRESSES")
 	}
 	address := os.Getenv("LISTEN")
 	if address == "" {
