@@ -179,6 +179,7 @@ func (s shell) firstCache(block string) {
 	if shows, says := columns(s.run(commands)), columns(printed); !slices.Equal(shows, says) {
 		s.t.Errorf("kubectl prints %v, and the page says %v", shows, says)
 	}
+	s.run("kubectl delete memcached example-memcached")
 }
 
 // assignments are what the runbooks set first, for example NAMESPACE=shop POD=sessions-0.

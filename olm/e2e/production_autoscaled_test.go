@@ -24,7 +24,8 @@ func autoscaled(t *testing.T) {
 }
 
 func autoscaledCache(t *testing.T) {
-	p := produce(t, "autoscaled", 1, "workload: StatefulSet")
+	p := produce(t, "autoscaled", 1, "workload: StatefulSet\n"+littleCPU)
+	p.goes()
 	servers := p.servers(clients.Access{})
 	const items = 1000
 	p.storeAll(servers, items, smallItem)

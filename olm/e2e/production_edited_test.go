@@ -53,18 +53,20 @@ var edits = []struct {
 // Somebody edits, orphans and deletes what the operator owns. It puts everything back, and the pods notice nothing.
 func edited(t *testing.T) {
 	for _, workload := range []string{"StatefulSet", "Deployment"} {
-		name := "edited-" + strings.ToLower(workload)
-		p := produce(t, name, 3, "workload: "+workload+"\nservice: {}\ndisruption: {}\nnetworkPolicy: {}\nmonitoring: {}")
-		e := p.editable(workload)
-		for _, edit := range edits {
-			t.Run(workload+": somebody "+edit.what, func(t *testing.T) { e.in(t).edit(edit.kubectl, edit.event) })
-		}
-		if workload == "StatefulSet" {
-			t.Run("somebody restarts the rollout of a StatefulSet", func(t *testing.T) { e.in(t).ignoresRestart() })
-			continue
-		}
-		t.Run("somebody restarts the rollout of a Deployment", func(t *testing.T) { e.in(t).restarts() })
-		t.Run("somebody pauses the rollout of a Deployment", func(t *testing.T) { e.in(t).pauses() })
+		t.Run(workload, func(t *testing.T) {
+			p := produce(t, "edited-"+strings.ToLower(workload), 3, "workload: "+workload+"\nservice: {}\ndisruption: {}\nnetworkPolicy: {}\nmonitoring: {}\n"+littleCPU)
+			p.goes()
+			e := p.editable(workload)
+			for _, edit := range edits {
+				t.Run("somebody "+edit.what, func(t *testing.T) { e.in(t).edit(edit.kubectl, edit.event) })
+			}
+			if workload == "StatefulSet" {
+				t.Run("somebody restarts its rollout", func(t *testing.T) { e.in(t).ignoresRestart() })
+				return
+			}
+			t.Run("somebody restarts its rollout", func(t *testing.T) { e.in(t).restarts() })
+			t.Run("somebody pauses its rollout", func(t *testing.T) { e.in(t).pauses() })
+		})
 	}
 }
 

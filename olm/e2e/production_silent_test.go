@@ -27,7 +27,8 @@ const (
 // memcached and the agent of a pod hang and go on, and memcached is killed. Nobody makes that worse: no other pod loses an item or fails a
 // request, and an update waits until the pod is ready again.
 func silent(t *testing.T) {
-	p := produce(t, "silent", 3, "workload: StatefulSet\nwarmRestart: true\nversion: "+firstMemcached)
+	p := produce(t, "silent", 3, "workload: StatefulSet\nwarmRestart: true\nversion: "+firstMemcached+"\n"+littleCPU)
+	p.goes()
 	servers := p.servers(clients.Access{})
 	p.storeAll(servers, silentItems, smallItem)
 	loads := p.use(servers)
