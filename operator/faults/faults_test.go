@@ -139,7 +139,7 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 	if len(found) == 0 {
 		quiet := s.quiet(window)
 		if err := s.await(func(s *scene) error {
-			if err := quiet(s); err != nil {
+			if err := errors.Join(quiet(s), current(s)); err != nil {
 				return err
 			}
 			if !s.isOver() {
