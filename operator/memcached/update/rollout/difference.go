@@ -115,12 +115,20 @@ func (p *planner) givenTemplate(m *member, template *corev1.PodTemplateSpec) *co
 		if before := pods.Container(cmp.Or(p.templateOf(m.imageRevision(container.Name)), given).Spec.Containers, container.Name); before != nil {
 			container.Image = before.Image
 		}
-		present, live := pods.Container(m.pod.Spec.Containers, container.Name), pods.Container(p.live.Spec.Containers, container.Name)
-		if wanted := pods.Container(p.template.Spec.Containers, container.Name); present != nil && live != nil && wanted != nil && present.Image == live.Image {
-			container.Image = wanted.Image
+		wanted := imageOf(&p.template.Spec, container.Name)
+		if wanted != "" && imageOf(&m.pod.Spec, container.Name) == imageOf(&p.live.Spec, container.Name) {
+			container.Image = wanted
 		}
 	}
 	return result
+}
+
+// imageOf returns the image of a container, empty if there is no such container.
+func imageOf(spec *corev1.PodSpec, container string) string {
+	if found := pods.Container(spec.Containers, container); found != nil {
+		return found.Image
+	}
+	return ""
 }
 
 // entries returns the labels or annotations with certain keys.

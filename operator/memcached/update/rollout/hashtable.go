@@ -22,8 +22,6 @@ func (p *planner) hashTableTooLarge(m *member, d *difference) *Step {
 	case m.agent == nil:
 		return stuck(m, "%s keeps its memory limit, because its agent cannot be reached to report the size of memcached's hash table: "+
 			"allow the operator to connect to port %d of the pod", m.name(), agentapi.MetricsPort)
-	case m.agent.HashBytes == 0:
-		return nil
 	}
 	wanted, limit := d.wanted.Arguments, d.wanted.Resources.MemoryLimit
 	request := sizing.Request{

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
-	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/kube/workload"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -109,8 +108,7 @@ func (p *planner) updateIdle(m *member, d *difference) *Step {
 
 // hasForeignImage reports whether a pod was created from a template with another image than that of the record that it names.
 func (p *planner) hasForeignImage(m *member) bool {
-	present, live := pods.Container(m.pod.Spec.Containers, pod.MemcachedContainer), pods.Container(p.live.Spec.Containers, pod.MemcachedContainer)
-	return present != nil && live != nil && present.Image != live.Image
+	return imageOf(&m.pod.Spec, pod.MemcachedContainer) != imageOf(&p.live.Spec, pod.MemcachedContainer)
 }
 
 // replace returns the step that removes a pod.

@@ -130,6 +130,28 @@ func TestARevisionOfAnEarlierReleaseHasItsRecord(t *testing.T) {
 	expect(t, c.next(), rollout.Replace, 1, "cache-1 is replaced and starts empty: arguments.maxConnections (Cold)")
 }
 
+// A template of an earlier release that somebody brings back has its record too, and the newest record is that of another one.
+func TestATemplateOfAnEarlierReleaseComesBack(t *testing.T) {
+	c := newCluster(t, 1, withWarmRestart())
+	c.set.Spec.Template = withWarmRestart().template()
+	c.seeTemplate()
+	c.pod(0).Labels["controller-revision-hash"] = c.set.Status.UpdateRevision
+	c.records[0].TakenOver, c.records[0].Revision = true, c.set.Status.UpdateRevision
+	c.want(withWarmRestart().with(newAgent))
+	c.run(20)
+	c.set.Spec.Template = withWarmRestart().template()
+	c.seeTemplate()
+	expect(t, c.next(), rollout.Patch, 0, "agentImage (Live)")
+}
+
+func TestATemplateWithoutAnyRecord(t *testing.T) {
+	c := newCluster(t, 1, withWarmRestart())
+	c.records = nil
+	c.set.Spec.Template = upgraded.template()
+	c.seeTemplate()
+	expect(t, c.next(), rollout.Patch, 0, "image 1.6.18 -> 1.6.45 (Warm)")
+}
+
 // Somebody may write a template that names no record, and a policy adds to it along with that. The newest record says what is wanted.
 func TestATemplateThatNamesNoRecordReplacesNoPod(t *testing.T) {
 	for name, takenOver := range map[string]bool{"of an earlier release": true, "whose annotation was removed": false} {

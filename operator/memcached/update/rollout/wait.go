@@ -10,7 +10,6 @@ import (
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
-	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
@@ -20,7 +19,7 @@ func (p *planner) beforeRestart(m *member, d *difference) *Step {
 	if len(d.restarts) == 0 || m.broken(p.Now) {
 		return nil
 	}
-	if _, memcached := d.restarts[pod.MemcachedContainer]; memcached && d.class == diff.Warm && m.agent == nil && !m.degraded(p.Now) {
+	if d.class == diff.Warm && m.agent == nil && !m.degraded(p.Now) {
 		return cmp.Or(p.pulling(m, d), p.awaitAgent(m))
 	}
 	return cmp.Or(p.pulling(m, d), p.incomplete())
