@@ -244,6 +244,9 @@ func said(object unstructured.Unstructured) map[string]any {
 		delete(spec, field)
 	}
 	unstructured.RemoveNestedField(spec, "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt")
+	if left, _, _ := unstructured.NestedMap(spec, "template", "metadata", "annotations"); len(left) == 0 {
+		unstructured.RemoveNestedField(spec, "template", "metadata", "annotations")
+	}
 	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	replicas, _, _ := unstructured.NestedInt64(object.Object, "status", "replicas")
 	return map[string]any{
