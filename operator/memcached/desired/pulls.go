@@ -29,11 +29,12 @@ const (
 	// PullComponent is the label app.kubernetes.io/component of pods that pull images.
 	PullComponent = "pull"
 
-	// repeatPull is how long a pull pod whose image the kubelet cannot pull is kept: the kubelet itself tries again.
+	// repeatPull is how long a pull pod is kept whose image cannot be pulled, when the kubelet itself tries again, or does not run.
 	repeatPull = 5 * time.Minute
 
-	// repeatEnded is how long a pull pod is kept that has ended without success, for example with its node: nothing pulls any more.
-	repeatEnded = 30 * time.Second
+	// repeatEnded is how long a pull pod is kept that was ended from outside, for example with its node: nothing pulls any more. The
+	// clocks of the operator and of the API server may differ by a minute.
+	repeatEnded = 90 * time.Second
 
 	// pullRecheck is when to look again at images that are missing. Pull pods are watched, but not what keeps them from being created.
 	pullRecheck = 10 * time.Second
@@ -71,7 +72,7 @@ func MakePulls(in inputs.Inputs) Pulls {
 		again := problem.Message != "" && !problem.Slow && in.Now.Sub(found.CreationTimestamp.Time) >= keepFor(found)
 		switch {
 		case found.DeletionTimestamp != nil: // Another one can be created once it is gone.
-		case tellsOfNewPods(in, found, pending.ImagesOf(decision.Wanted)):
+		case !again && tellsOfNewPods(in, found, pending.ImagesOf(decision.Wanted)):
 		case next == nil && !usesPulled(wanted.given, found):
 			pulls.Delete = append(pulls.Delete, found)
 		case next != nil && again:
@@ -151,7 +152,7 @@ func pullPods(in inputs.Inputs, images map[string]string) map[string]*corev1.Pod
 // moment, for example, or the only one is. The new ones could not start with an image that cannot be pulled.
 func tellsOfNewPods(in inputs.Inputs, found *corev1.Pod, images map[string]string) bool {
 	pulled := inputs.PulledBy(found)
-	return inputs.StablePods(in.Memcached.Spec) && in.Memcached.Spec.Size > 0 && pulled.Image != "" && images[pulled.Container] == pulled.Image &&
+	return found.DeletionTimestamp == nil && inputs.StablePods(in.Memcached.Spec) && in.Memcached.Spec.Size > 0 && pulled.Image != "" && images[pulled.Container] == pulled.Image &&
 		!slices.ContainsFunc(in.Pods, func(p corev1.Pod) bool { return serves(&p) })
 }
 

@@ -3,7 +3,6 @@ package inputs
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -79,10 +78,15 @@ func PullOf(pod *corev1.Pod, now time.Time) (problem PullProblem, pulled bool) {
 	return PullProblem{}, false
 }
 
-// PullEnded reports whether a pull pod has ended, so that nothing pulls its image any more.
+// PullEnded reports whether a pull pod was ended from outside, for example with its node: nothing pulls its image any more, and that
+// says nothing about the image.
 func PullEnded(pod *corev1.Pod) bool {
+	const lastOfProgram = 127 // Higher exit codes are those of signals, and of containers that were lost.
 	name := PulledBy(pod).Container
-	return pod.Status.Phase == corev1.PodFailed || slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
-		return s.Name == name && s.State.Terminated != nil
-	})
+	for _, status := range pod.Status.ContainerStatuses {
+		if ended := status.State.Terminated; ended != nil && status.Name == name {
+			return ended.ExitCode > lastOfProgram
+		}
+	}
+	return pod.Status.Phase == corev1.PodFailed
 }
