@@ -21,7 +21,7 @@ func up() *cobra.Command {
 		func(ctx context.Context, c *cluster.Cluster, _ []string) (string, error) {
 			return fmt.Sprintf("export KUBECONFIG=%s\n", c.Layout.Kubeconfig()), c.Up(ctx, options)
 		})
-	command.Flags().IntVar(&options.Nodes, "nodes", 0, "number of nodes: 1 or 2 (default: those that run, or 2)")
+	command.Flags().IntVar(&options.Nodes, "nodes", 0, "number of nodes: 1 or 2 (default: those that the cluster has, or 2)")
 	command.Flags().BoolVar(&options.WithoutOLM, "without-olm", false, "do not install OLM, so that another program can")
 	command.Flags().BoolVar(&options.WithOLMv1, "with-olm-v1", false, "also bring up OLM v1, beside OLM")
 	command.Flags().BoolVar(&options.WithNetworkPolicies, "with-network-policies", false, "also enforce NetworkPolicies")

@@ -21,7 +21,7 @@ import (
 
 // Options select what is brought up.
 type Options struct {
-	// Nodes is the number of nodes. 0 stands for those that run, or two if none runs.
+	// Nodes is the number of nodes. 0 stands for those that the cluster has, or two if it is down.
 	Nodes int
 	// WithoutOLM brings up a cluster without OLM, so that another program can install it.
 	WithoutOLM bool
@@ -162,23 +162,19 @@ func (c *Cluster) nodes(wanted int) ([]host.Node, error) {
 	if wanted < 0 || wanted > len(host.Nodes) {
 		return nil, fmt.Errorf("the cluster cannot have %d nodes: choose 1 to %d", wanted, len(host.Nodes))
 	}
-	running := 0
+	has := 0
 	for i, n := range host.Nodes {
-		alive, err := c.anyAlive(n.Kubelet(), n.Containerd())
-		if err != nil {
-			return nil, err
-		}
-		if alive {
-			running = i + 1
+		if c.supervisor.Recorded(n.Kubelet()) { // One that was killed is part of the cluster, too.
+			has = i + 1
 		}
 	}
 	switch {
-	case wanted == 0 && running == 0:
+	case wanted == 0 && has == 0:
 		wanted = defaultNodes
 	case wanted == 0:
-		wanted = running
-	case wanted < running:
-		return nil, fmt.Errorf("the running cluster has %d nodes: take it down first (make cluster-down)", running)
+		wanted = has
+	case wanted < has:
+		return nil, fmt.Errorf("the cluster has %d nodes: take it down first (make cluster-down)", has)
 	}
 	return host.Nodes[:wanted], nil
 }

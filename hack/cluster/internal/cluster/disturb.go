@@ -22,7 +22,7 @@ import (
 func (c *Cluster) Kill(names []string) error {
 	return c.disturb(names, func(t target) error {
 		if t.node == nil {
-			return c.supervisor.Stop(t.processes[0].Name, 0)
+			return c.supervisor.Kill(t.processes[0].Name)
 		}
 		return c.losePower(*t.node)
 	})
@@ -31,7 +31,7 @@ func (c *Cluster) Kill(names []string) error {
 // losePower kills the kubelet first, so that it starts nothing again.
 func (c *Cluster) losePower(n host.Node) error {
 	return errors.Join(
-		c.supervisor.Stop(n.Kubelet(), 0), c.supervisor.Stop(n.Containerd(), 0),
+		c.supervisor.Kill(n.Kubelet()), c.supervisor.Kill(n.Containerd()),
 		c.supervisor.KillMarkedWith(node.Shims(c.Layout, n)), node.KillContainers(c.Layout, n), node.LosePower(c.Layout, n))
 }
 
@@ -71,7 +71,7 @@ func (c *Cluster) awaitStart(ctx context.Context, spec process.Spec) error {
 	const patience, often = 2 * time.Minute, time.Second
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, often, patience, true, func(ctx context.Context) (bool, error) {
-		running, err := c.supervisor.Ensure(spec)
+		running, err := c.ensure(spec)
 		if err != nil {
 			return false, err
 		}
@@ -82,6 +82,19 @@ func (c *Cluster) awaitStart(ctx context.Context, spec process.Spec) error {
 		return last
 	}
 	return err
+}
+
+// ensure starts a process, unless it runs or the cluster was taken down meanwhile.
+func (c *Cluster) ensure(spec process.Spec) (*process.Process, error) {
+	unlock, err := c.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if !c.supervisor.Recorded(spec.Name) {
+		return nil, errDown
+	}
+	return c.supervisor.Ensure(spec)
 }
 
 // target is what a name stands for.
@@ -114,7 +127,7 @@ func (c *Cluster) disturb(names []string, do func(target) error) error {
 	return nil
 }
 
-// targets finds what the names stand for.
+// targets finds what the names stand for: what was brought up, whether it runs or was killed.
 func (c *Cluster) targets(names []string) ([]target, error) {
 	marked, err := c.supervisor.Marked()
 	if err != nil {
@@ -137,12 +150,15 @@ func (c *Cluster) targets(names []string) ([]target, error) {
 	}
 	specs := map[string]process.Spec{}
 	for _, step := range c.steps(folders, host.Nodes, everything) {
-		if spec := step.Process; spec.Name != "" {
+		if spec := step.Process; c.supervisor.Recorded(spec.Name) {
 			specs[spec.Name] = spec
 			add(spec.Name, target{processes: []process.Spec{spec}})
 		}
 	}
 	for _, n := range host.Nodes {
+		if !c.supervisor.Recorded(n.Kubelet()) {
+			continue
+		}
 		add(n.Name, target{node: &n, processes: []process.Spec{specs[n.Containerd()], specs[n.Kubelet()]}})
 	}
 	for _, name := range names {

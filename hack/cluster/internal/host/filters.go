@@ -24,13 +24,17 @@ var (
 // forwardChain is the chain that decides about packets between pods.
 const forwardChain = "KUBE-ROUTER-FORWARD"
 
-// AwaitFilters prepares for the start of the network policy engine: it records in the file started that there will be
-// filters, and removes those of an earlier run, which look like those that FiltersReady waits for.
+// AwaitFilters prepares for the start of the network policy engine: it removes the filters of an earlier run, which look like those
+// that FiltersReady waits for, and records in the file started that there will be filters. It records nothing if the machine cannot
+// have any.
 func AwaitFilters(started string) error {
+	if err := clearFilters(); err != nil {
+		return err
+	}
 	if err := os.WriteFile(started, nil, Public); err != nil {
 		return fmt.Errorf("record the start of the network policy engine: %w", err)
 	}
-	return clearFilters()
+	return nil
 }
 
 // FiltersReady returns nil when the filters of all pods are in the kernel. The engine writes them in one step, and ends

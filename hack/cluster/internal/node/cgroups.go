@@ -11,14 +11,10 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
 )
 
-const (
-	cgroups = "/sys/fs/cgroup"
-	// cgroupPrefix begins the name of a node's cgroup.
-	cgroupPrefix = "/memcached-operator-"
-)
+const cgroups = "/sys/fs/cgroup"
 
 // cgroupRoot is the cgroup of a node's pods. A kubelet removes the cgroups of pods that it does not know, so nodes cannot share one.
-func cgroupRoot(n host.Node) string { return cgroupPrefix + n.Name }
+func cgroupRoot(n host.Node) string { return "/memcached-operator-" + n.Name }
 
 // AddCgroup makes the cgroup of a node's pods, in every hierarchy of cgroup v1 or in the one of v2: the kubelet expects it there.
 func AddCgroup(n host.Node) error { return addCgroup(cgroups, n) }
@@ -51,12 +47,12 @@ func addCgroup(root string, n host.Node) error {
 // removeCgroups deletes the empty cgroups of all nodes. The kernel refuses to remove one that holds a process.
 func removeCgroups() error {
 	var roots []string
-	for _, pattern := range []string{cgroups + cgroupPrefix + "*", cgroups + "/*" + cgroupPrefix + "*"} {
-		found, err := filepath.Glob(pattern)
+	for _, n := range host.Nodes {
+		found, err := filepath.Glob(cgroups + "/*" + cgroupRoot(n)) // cgroup v1
 		if err != nil {
 			return fmt.Errorf("list cgroups: %w", err)
 		}
-		roots = append(roots, found...)
+		roots = append(roots, append(found, cgroups+cgroupRoot(n))...)
 	}
 	for _, root := range roots {
 		var folders []string

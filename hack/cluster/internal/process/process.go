@@ -147,6 +147,12 @@ func (s *Supervisor) Alive(name string) (bool, error) {
 	return err == nil && have.Alive(), err
 }
 
+// Recorded reports whether a process of that name was started and not stopped since. It may have ended.
+func (s *Supervisor) Recorded(name string) bool {
+	_, err := os.Stat(s.file(name))
+	return err == nil
+}
+
 func (s *Supervisor) file(name string) string { return filepath.Join(s.Run, name+".json") }
 
 // read returns the record of a process. Without one it returns an empty record, which is never alive. The same holds

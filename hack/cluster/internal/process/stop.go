@@ -37,6 +37,19 @@ func (s *Supervisor) Stop(name string, grace time.Duration) error {
 	return nil
 }
 
+// Kill ends the recorded process of that name with SIGKILL. Its record stays: the process belongs to the cluster, and may be started
+// again.
+func (s *Supervisor) Kill(name string) error {
+	have, err := s.read(name)
+	if err != nil {
+		return err
+	}
+	if err := have.End(0); err != nil {
+		return fmt.Errorf("kill %s: %w", name, err)
+	}
+	return nil
+}
+
 // Pause stops the recorded process of that name with SIGSTOP: it keeps its memory and its connections, and does nothing.
 // Resume, or Ensure, lets it go on. Both fail if it does not run.
 func (s *Supervisor) Pause(name string) error { return s.send(name, syscall.SIGSTOP) }
