@@ -3,7 +3,10 @@ package cluster
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
@@ -37,5 +40,33 @@ func TestRunningReturnsErrDownWhenNothingRuns(t *testing.T) {
 	c := New(host.Layout{Repo: t.TempDir(), Cache: t.TempDir()}, io.Discard)
 	if err := c.Running(); !errors.Is(err, errDown) {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestTheNumberOfNodesStaysUntilTheClusterIsDown(t *testing.T) {
+	c := New(host.Layout{Repo: t.TempDir(), Cache: t.TempDir()}, io.Discard)
+	if err := os.MkdirAll(c.supervisor.Run, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	expect := func(asked, want int) {
+		t.Helper()
+		if got, err := c.nodes(asked); err != nil || len(got) != want {
+			t.Errorf("asked for %d nodes, got %d: %v", asked, len(got), err)
+		}
+	}
+	expect(0, 2)
+	expect(1, 1)
+	for i, n := range host.Nodes { // A killed one has a record, too.
+		if err := os.WriteFile(filepath.Join(c.supervisor.Run, n.Kubelet()+".json"), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expect(0, i+1)
+		expect(2, 2)
+	}
+	if _, err := c.nodes(1); err == nil || !strings.Contains(err.Error(), "take it down first") {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := c.nodes(3); err == nil {
+		t.Error("three nodes are too many")
 	}
 }

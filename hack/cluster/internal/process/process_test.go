@@ -263,6 +263,27 @@ func awaitPaused(t *testing.T, p *Process, want bool) {
 	}
 }
 
+func TestAKilledProcessStaysRecordedUntilItIsStopped(t *testing.T) {
+	s := supervisor(t)
+	spec := shell("killed", forever)
+	first, err := s.Ensure(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Kill(spec.Name); err != nil {
+		t.Fatal(err)
+	}
+	if first.id.Alive() || !s.Recorded(spec.Name) {
+		t.Errorf("it runs: %v, it is recorded: %v", first.id.Alive(), s.Recorded(spec.Name))
+	}
+	if again, err := s.Ensure(spec); err != nil || again.id == first.id {
+		t.Errorf("it was not started again: %v", err)
+	}
+	if err := s.Stop(spec.Name, time.Second); err != nil || s.Recorded(spec.Name) {
+		t.Errorf("it is recorded after it was stopped: %v", err)
+	}
+}
+
 func TestKillMarkedWithSparesProcessesWithoutTheArgument(t *testing.T) {
 	s := supervisor(t)
 	one, other := shell("one", forever), shell("other", forever)
