@@ -1,4 +1,4 @@
-package storm_test
+package kills_test
 
 import (
 	"math/rand/v2"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/example/memcached-operator/olm/e2e/storm"
+	"github.com/example/memcached-operator/olm/e2e/kills"
 )
 
 var nodes = []string{"node-0", "node-1"}
@@ -27,11 +27,11 @@ func seeds(t *testing.T) []uint64 {
 func TestASeedGivesOnePlan(t *testing.T) {
 	different := false
 	for _, seed := range seeds(t) {
-		plan := storm.Plan(seed, 3*time.Minute, nodes)
-		if !slices.Equal(plan, storm.Plan(seed, 3*time.Minute, nodes)) {
+		plan := kills.Plan(seed, 3*time.Minute, nodes)
+		if !slices.Equal(plan, kills.Plan(seed, 3*time.Minute, nodes)) {
 			t.Fatalf("seed %d gives two plans", seed)
 		}
-		different = different || !slices.Equal(plan, storm.Plan(seed+1, 3*time.Minute, nodes))
+		different = different || !slices.Equal(plan, kills.Plan(seed+1, 3*time.Minute, nodes))
 	}
 	if !different {
 		t.Error("every seed gives the same plan")
@@ -40,10 +40,10 @@ func TestASeedGivesOnePlan(t *testing.T) {
 
 // OLM and the kubelet get over every plan: power is lost at most once in three minutes, only one part that others need is away, and
 // everything is back at the end.
-func TestEveryStormPasses(t *testing.T) {
+func TestEveryPlanCanBeRecoveredFrom(t *testing.T) {
 	for _, seed := range seeds(t) {
 		for _, duration := range []time.Duration{20 * time.Second, 3 * time.Minute, 20 * time.Minute} {
-			plan := storm.Plan(seed, duration, nodes)
+			plan := kills.Plan(seed, duration, nodes)
 			power := -time.Hour
 			back := map[string]time.Duration{}
 			for i, kill := range plan {
@@ -83,11 +83,11 @@ func needs(what string) []string {
 func TestSixMinutesKillEveryPart(t *testing.T) {
 	want := []string{
 		"containerd-node-0", "containerd-node-1", "etcd", "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler",
-		"kubelet-node-0", "kubelet-node-1", "node", storm.OperatorPod, storm.OperatorProcess,
+		"kubelet-node-0", "kubelet-node-1", "node", kills.OperatorPod, kills.OperatorProcess,
 	}
 	for _, seed := range seeds(t) {
 		var killed []string
-		for _, kill := range storm.Plan(seed, 6*time.Minute, nodes) {
+		for _, kill := range kills.Plan(seed, 6*time.Minute, nodes) {
 			name := kill.What
 			if kill.Power {
 				name = "node"
@@ -102,9 +102,9 @@ func TestSixMinutesKillEveryPart(t *testing.T) {
 }
 
 func TestAKillSaysWhatHappens(t *testing.T) {
-	for want, kill := range map[string]storm.Kill{
+	for want, kill := range map[string]kills.Kill{
 		"1m20s: kill etcd for 5s":             {At: 80 * time.Second, What: "etcd", Away: 5 * time.Second},
-		"4s: kill the operator's pod":         {At: 4 * time.Second, What: storm.OperatorPod},
+		"4s: kill the operator's pod":         {At: 4 * time.Second, What: kills.OperatorPod},
 		"30s: node-1 loses its power for 20s": {At: 30 * time.Second, What: "node-1", Away: 20 * time.Second, Power: true},
 	} {
 		if got := kill.String(); got != want {

@@ -1,6 +1,6 @@
-// Package storm plans which parts of the local cluster are killed, when, and for how long. A plan is a function of its seed, so that a run
+// Package kills plans which parts of the local cluster are killed, when, and for how long. A plan is a function of its seed, so that a run
 // can be repeated. It kills nothing itself.
-package storm
+package kills
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ const (
 
 // Kill is one part that is killed, and started again.
 type Kill struct {
-	// At is when it is killed, since the beginning of the storm.
+	// At is when it is killed, since the beginning of the plan.
 	At time.Duration
 	// What is killed: OperatorPod, OperatorProcess, or the name of a component or a node.
 	What string
@@ -77,7 +77,7 @@ func parts(nodes []string) []part {
 	return all
 }
 
-// Plan returns what is killed in a storm of this duration, in the order of time. Whatever is killed is back at its end. Every
+// Plan returns what is killed in this time, in the order of time. Whatever is killed is back at its end. Every
 // part has its turn: three minutes nearly always suffice, but only one node loses its power in them.
 func Plan(seed uint64, duration time.Duration, nodes []string) []Kill {
 	random := rand.New(rand.NewPCG(seed, seed))

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/hack/project"
-	"github.com/example/memcached-operator/olm/e2e/storm"
+	"github.com/example/memcached-operator/olm/e2e/kills"
 	"github.com/example/memcached-operator/olm/walk"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
@@ -29,7 +29,7 @@ import (
 const (
 	// chaosSource is the name of the CatalogSource that has the releases.
 	chaosSource = "memcached-operator-chaos"
-	// An upgrade that has begun in the storm may end this long after it. OLM and the kubelet wait longer each time that something fails.
+	// An upgrade that has begun during the kills may end this long after them. OLM and the kubelet wait longer each time that something fails.
 	upgradePatience = 12 * time.Minute
 	// When the last upgrade has ended, all is as it should be within this time.
 	convergence = 8 * time.Minute
@@ -46,7 +46,7 @@ func TestChaosDuringUpgrades(t *testing.T) {
 	ctx := withoutOperator(t)
 	// An upgrade takes half a minute where nothing is killed.
 	releases, catalog := chaosReleases(ctx, t, int(duration/(30*time.Second))+1)
-	plan := storm.Plan(seed, duration, nodeNames(t))
+	plan := kills.Plan(seed, duration, nodeNames(t))
 	choose(ctx, t, walk.Choice{Version: suite.version, Channel: "candidate"})
 	must(t, suite.cluster.AddCatalog(ctx, chaosSource, catalog))
 	caches := createChaosCaches(t)
@@ -56,11 +56,11 @@ func TestChaosDuringUpgrades(t *testing.T) {
 	_, err := suite.cluster.WaitPlan(ctx, releases[0].version, 3*time.Minute)
 	must(t, err)
 
-	s := startStorm(t, plan, used.losePower)
-	done := upgradeInStorm(ctx, t, releases, s.begun.Add(duration))
-	s.ended.Wait()
+	k := startKills(t, plan, used.losePower)
+	done := upgradeMeanwhile(ctx, t, releases, k.begun.Add(duration))
+	k.ended.Wait()
 	if len(done) == 0 {
-		t.Fatal("no upgrade was approved in the storm")
+		t.Fatal("no upgrade was approved while parts were killed")
 	}
 	start := time.Now()
 	last := done[len(done)-1]
@@ -70,10 +70,10 @@ func TestChaosDuringUpgrades(t *testing.T) {
 	}
 	waitReady(t, "default", "served")
 	used.allUsed(time.Minute)
-	t.Logf("all was as it should be %s after the storm and the last upgrade", time.Since(start).Round(time.Second))
+	t.Logf("all was as it should be %s after the last kill and the last upgrade", time.Since(start).Round(time.Second))
 
 	all := used.finish()
-	t.Logf("%d upgrades, to %s; %d kills: %s\n%s", len(done), last.version, sum(s.kills), list(s.kills), usedTable(t, all))
+	t.Logf("%d upgrades, to %s; %d kills: %s\n%s", len(done), last.version, sum(k.kills), list(k.kills), usedTable(t, all))
 	agents, memcacheds := updates(done)
 	for _, pod := range all {
 		most := map[string]int{"agent": agents}
@@ -128,15 +128,18 @@ func createChaosCaches(t *testing.T) map[string]int32 {
 	return sizes
 }
 
-// upgradeInStorm approves one release after the other until the storm ends, each when the one before is installed. It returns those that it
-// has approved.
-func upgradeInStorm(ctx context.Context, t *testing.T, releases []chaosRelease, end time.Time) (done []chaosRelease) {
+// upgradeMeanwhile approves one release after the other until the end, each when the one before is installed. It returns those that it has
+// approved.
+func upgradeMeanwhile(ctx context.Context, t *testing.T, releases []chaosRelease, end time.Time) (done []chaosRelease) {
 	t.Helper()
 	for _, release := range releases {
 		start := time.Now()
+		if !start.Before(end) {
+			return done
+		}
 		plan, err := suite.cluster.WaitPlan(ctx, release.version, time.Until(end))
 		if err != nil {
-			t.Logf("%s was not offered before the storm ended: %v", release.version, err)
+			t.Logf("%s was not offered before the kills ended: %v", release.version, err)
 			return done
 		}
 		offered := time.Since(start)

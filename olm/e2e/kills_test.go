@@ -19,12 +19,12 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/example/memcached-operator/olm/e2e/storm"
+	"github.com/example/memcached-operator/olm/e2e/kills"
 	"github.com/example/memcached-operator/olm/walk"
 )
 
-// storming carries out the plan of a storm.
-type storming struct {
+// killing carries out a plan of kills.
+type killing struct {
 	t     *testing.T
 	begun time.Time
 	// losesPower is called before a node loses its power.
@@ -37,109 +37,109 @@ type storming struct {
 	away  map[string]bool
 }
 
-// startStorm begins a storm. Whatever is away when the test ends, however it ends, is started again.
-func startStorm(t *testing.T, plan []storm.Kill, losesPower func(node string)) *storming {
+// startKills begins to carry out a plan. Whatever is away when the test ends, however it ends, is started again.
+func startKills(t *testing.T, plan []kills.Kill, losesPower func(node string)) *killing {
 	t.Helper()
-	s := &storming{
+	k := &killing{
 		t: t, begun: time.Now(), losesPower: losesPower,
 		kills: map[string]int{}, away: map[string]bool{}, groups: map[string]*sync.Mutex{},
 	}
 	for _, kill := range plan {
-		s.groups[kill.Group] = &sync.Mutex{}
+		k.groups[kill.Group] = &sync.Mutex{}
 	}
-	t.Cleanup(s.startAll)
-	s.ended.Go(func() {
+	t.Cleanup(k.startAll)
+	k.ended.Go(func() {
 		for _, kill := range plan {
-			if s.until(kill.At) {
-				s.ended.Go(func() { s.carryOut(kill) })
+			if k.until(kill.At) {
+				k.ended.Go(func() { k.carryOut(kill) })
 			}
 		}
 	})
-	return s
+	return k
 }
 
 // until waits until this time since the beginning. It returns false if the test ends before.
-func (s *storming) until(at time.Duration) bool {
+func (k *killing) until(at time.Duration) bool {
 	select {
-	case <-time.After(at - time.Since(s.begun)):
+	case <-time.After(at - time.Since(k.begun)):
 		return true
-	case <-s.t.Context().Done():
+	case <-k.t.Context().Done():
 		return false
 	}
 }
 
 // carryOut waits for the other parts of the group, which may take longer to start than planned.
-func (s *storming) carryOut(kill storm.Kill) {
-	s.groups[kill.Group].Lock()
-	defer s.groups[kill.Group].Unlock()
+func (k *killing) carryOut(kill kills.Kill) {
+	k.groups[kill.Group].Lock()
+	defer k.groups[kill.Group].Unlock()
 	var err error
 	switch kill.What {
-	case storm.OperatorPod:
-		err = s.persist(killOperatorPods)
-	case storm.OperatorProcess:
-		err = s.persist(killOperatorProcesses)
+	case kills.OperatorPod:
+		err = k.persist(killOperatorPods)
+	case kills.OperatorProcess:
+		err = k.persist(killOperatorProcesses)
 	default:
-		err = s.takeAway(kill)
+		err = k.takeAway(kill)
 	}
 	if err != nil {
-		s.t.Errorf("storm: %s: %v", kill, err)
+		k.t.Errorf("%s: %v", kill, err)
 		return
 	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.kills[kill.What]++
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.kills[kill.What]++
 }
 
 // takeAway kills a component or a node, and starts it again.
-func (s *storming) takeAway(kill storm.Kill) error {
+func (k *killing) takeAway(kill kills.Kill) error {
 	if kill.Power {
-		s.losesPower(kill.What)
+		k.losesPower(kill.What)
 	}
-	s.mutex.Lock()
-	s.away[kill.What] = true
-	s.mutex.Unlock()
+	k.mutex.Lock()
+	k.away[kill.What] = true
+	k.mutex.Unlock()
 	start := time.Now()
-	if err := s.run("kill", kill.What); err != nil {
+	if err := k.run("kill", kill.What); err != nil {
 		return err
 	}
 	killed := time.Since(start)
-	s.until(time.Since(s.begun) + kill.Away)
+	k.until(time.Since(k.begun) + kill.Away)
 	again := time.Now()
-	if err := s.run("start", kill.What); err != nil {
+	if err := k.run("start", kill.What); err != nil {
 		return err
 	}
-	s.mutex.Lock()
-	delete(s.away, kill.What)
-	s.mutex.Unlock()
-	s.t.Logf("storm: %s (to kill it took %s, to start it %s)", kill, killed.Round(100*time.Millisecond), time.Since(again).Round(100*time.Millisecond))
+	k.mutex.Lock()
+	delete(k.away, kill.What)
+	k.mutex.Unlock()
+	k.t.Logf("%s (to kill it took %s, to start it %s)", kill, killed.Round(100*time.Millisecond), time.Since(again).Round(100*time.Millisecond))
 	return nil
 }
 
 // run runs the command, also when the test ends: nothing stays away.
-func (s *storming) run(action, what string) error {
+func (k *killing) run(action, what string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	return control(ctx, action, what)
 }
 
 // startAll starts whatever is still away.
-func (s *storming) startAll() {
-	s.ended.Wait()
-	for _, what := range slices.Sorted(maps.Keys(s.away)) {
-		if err := s.run("start", what); err != nil {
-			s.t.Errorf("storm: start %s: %v", what, err)
+func (k *killing) startAll() {
+	k.ended.Wait()
+	for _, what := range slices.Sorted(maps.Keys(k.away)) {
+		if err := k.run("start", what); err != nil {
+			k.t.Errorf("start %s: %v", what, err)
 		}
 	}
 }
 
 // persist calls kill until it returns how many it has killed, because the API server may be away and the operator may not be there.
-func (s *storming) persist(kill func(context.Context) (int, error)) error {
-	return walk.Within(s.t.Context(), 2*time.Minute, "the operator to be there", func(ctx context.Context) error {
+func (k *killing) persist(kill func(context.Context) (int, error)) error {
+	return walk.Within(k.t.Context(), 2*time.Minute, "the operator to be there", func(ctx context.Context) error {
 		n, err := kill(ctx)
 		if err == nil && n == 0 {
 			err = errors.New("there is none")
 		}
-		if s.t.Context().Err() != nil {
+		if k.t.Context().Err() != nil {
 			return nil
 		}
 		return err
