@@ -1,4 +1,4 @@
-//go:build e2e && chaos
+//go:build e2e
 
 package e2e
 
@@ -39,7 +39,11 @@ const (
 // was approved is installed, and caches have what it brings. Only pods whose node lost its power have lost items, and no other pod was
 // replaced, restarted for another reason than an update that keeps its items, or did not answer otherwise.
 //
-// CHAOS is how long parts are killed, and CHAOS_SEED chooses which ones.
+// CHAOS is how long parts are killed, three minutes by default, and CHAOS_SEED chooses which ones and when. Without CHAOS_SEED, each run has
+// another one.
+//
+// It kills parts that all other tests need, so it never runs beside one: it is no subtest of TestInstalledOperator, and ends when all parts
+// are back and all pods are ready.
 func TestChaosDuringUpgrades(t *testing.T) {
 	onlyLocal(t)
 	duration, seed := chaosAsked(t)
@@ -95,7 +99,7 @@ func chaosAsked(t *testing.T) (duration time.Duration, seed uint64) {
 	must(t, err)
 	seed, err = strconv.ParseUint(cmp.Or(os.Getenv("CHAOS_SEED"), strconv.FormatUint(uint64(rand.Uint32()), 10)), 10, 64)
 	must(t, err)
-	replay := fmt.Sprintf("the same kills at the same times: make chaos CHAOS=%s CHAOS_SEED=%d", duration, seed)
+	replay := fmt.Sprintf("the same kills at the same times again: make chaos CHAOS=%s CHAOS_SEED=%d", duration, seed)
 	t.Log(replay)
 	t.Cleanup(func() {
 		if t.Failed() {
