@@ -50,7 +50,7 @@ func TestAnAgentThatCannotBePulledWaits(t *testing.T) {
 		t.Logf("%s: %s", cache.key.Name, cache.waitUnpulled(ctx, t, agent))
 	}
 	waitPending(ctx, t, plain.key, "agentImage Cold")
-	deleted.getsAgent(ctx, t, agentIn(&deleted.nodes[0].pod))
+	deleted.getsAgent(ctx, t, imageIn(&deleted.nodes[0].pod, "agent"))
 	for _, cache := range all {
 		cache.keptPods(ctx, t, map[string]int32{"memcached": 0, "agent": 0})
 	}
@@ -125,7 +125,7 @@ func (c *filledCache) getsAgent(ctx context.Context, t *testing.T, agent string)
 	before := c.nodes[0].pod
 	kubectl(ctx, t, "delete", "pod", before.Name, "-n", c.key.Namespace)
 	after := (&production{t: t, key: c.key}).replaced(before)
-	if got := agentIn(after); got != agent {
+	if got := imageIn(after, "agent"); got != agent {
 		t.Errorf("a new pod has the agent %s, want %s", got, agent)
 	}
 }
@@ -134,10 +134,8 @@ func (c *filledCache) getsAgent(ctx context.Context, t *testing.T, agent string)
 func (c *filledCache) waitPulled(ctx context.Context, t *testing.T, agent string) {
 	t.Helper()
 	must(t, walk.Within(ctx, pulledAgain, c.key.Name+" to have the agent", func(ctx context.Context) error {
-		for _, pod := range cachePods(ctx, t, c.key) {
-			if got := agentIn(&pod); got != agent {
-				return fmt.Errorf("%s has %s", pod.Name, got)
-			}
+		if err := haveAgent(ctx, c.key, agent); err != nil {
+			return err
 		}
 		var cache cachev1alpha1.Memcached
 		if err := suite.cluster.Client.Get(ctx, c.key, &cache); err != nil {
@@ -148,14 +146,4 @@ func (c *filledCache) waitPulled(ctx context.Context, t *testing.T, agent string
 		}
 		return nil
 	}))
-}
-
-// agentIn returns the image of the agent in a pod.
-func agentIn(pod *corev1.Pod) string {
-	for _, container := range pod.Spec.Containers {
-		if container.Name == "agent" {
-			return container.Image
-		}
-	}
-	return ""
 }

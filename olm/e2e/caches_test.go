@@ -127,3 +127,28 @@ func stateOf(ctx context.Context, pod *corev1.Pod) (*agentapi.State, error) {
 	defer stop()
 	return agentapi.Fetch(ctx, address)
 }
+
+// imageIn returns the image of a container of a pod, "" if the pod has no such container.
+func imageIn(pod *corev1.Pod, container string) string {
+	for _, c := range pod.Spec.Containers {
+		if c.Name == container {
+			return c.Image
+		}
+	}
+	return ""
+}
+
+// haveAgent returns nil if the pods of a cache have the agent's image, those without an agent excepted.
+func haveAgent(ctx context.Context, key types.NamespacedName, image string) error {
+	var list corev1.PodList
+	if err := suite.cluster.Client.List(ctx, &list, ofCache(key)...); err != nil {
+		return err
+	}
+	var old []error
+	for _, pod := range list.Items {
+		if agent := imageIn(&pod, "agent"); agent != "" && agent != image {
+			old = append(old, fmt.Errorf("the agent of %s is %s", pod.Name, agent))
+		}
+	}
+	return errors.Join(old...)
+}

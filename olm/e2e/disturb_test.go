@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,57 +18,43 @@ import (
 	"github.com/example/memcached-operator/operator/kube/pods"
 )
 
-// program is a program in a container of a pod of the local cluster, whose processes this machine runs.
-type program struct{ container, name string }
+// program is the name of a program in pods of the local cluster, whose processes this machine runs.
+type program string
 
-// The programs in the pods of a cache.
-var (
-	memcachedProgram = program{container: "memcached", name: "memcached"}
-	agentProgram     = program{container: "agent", name: "agent"}
+const (
+	operatorProgram  program = "manager"
+	memcachedProgram program = "memcached"
+	agentProgram     program = "agent"
 )
+
+// processes returns the IDs of the processes of the program in a pod.
+func (p program) processes(pod *corev1.Pod) (found []int, err error) {
+	all, err := procfs.AllProcs()
+	if err != nil {
+		return nil, err
+	}
+	for _, process := range all {
+		// A process may end meanwhile, so errors about one count as its end.
+		groups, err := process.Cgroups()
+		if err != nil || !slices.ContainsFunc(groups, func(g procfs.Cgroup) bool { return strings.Contains(g.Path, "pod"+string(pod.UID)) }) {
+			continue
+		}
+		if name, err := process.Comm(); err == nil && name == string(p) {
+			found = append(found, process.PID)
+		}
+	}
+	return found, nil
+}
 
 // process returns the ID of the only process of the program in a pod.
 func (p program) process(t *testing.T, pod corev1.Pod) int {
 	t.Helper()
-	all, err := procfs.AllProcs()
+	found, err := p.processes(&pod)
 	must(t, err)
-	id := containerID(t, pod, p.container)
-	var found []int
-	for _, process := range all {
-		// Processes may end meanwhile.
-		groups, err := process.Cgroups()
-		if err != nil || !inGroup(groups, id) {
-			continue
-		}
-		if name, err := process.Comm(); err == nil && name == p.name {
-			found = append(found, process.PID)
-		}
-	}
 	if len(found) != 1 {
-		t.Fatalf("%s in container %s of pod %s has the processes %v, want one", p.name, p.container, pod.Name, found)
+		t.Fatalf("%s in pod %s has the processes %v, want one", p, pod.Name, found)
 	}
 	return found[0]
-}
-
-func inGroup(groups []procfs.Cgroup, container string) bool {
-	for _, group := range groups {
-		if strings.Contains(group.Path, container) {
-			return true
-		}
-	}
-	return false
-}
-
-// containerID returns the ID of a running container at the container runtime.
-func containerID(t *testing.T, pod corev1.Pod, container string) string {
-	t.Helper()
-	for _, status := range pod.Status.ContainerStatuses {
-		if _, id, found := strings.Cut(status.ContainerID, "://"); found && status.Name == container {
-			return id
-		}
-	}
-	t.Fatalf("pod %s has no container %s that runs", pod.Name, container)
-	return ""
 }
 
 // kill ends the program at once.

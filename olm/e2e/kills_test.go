@@ -3,15 +3,11 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -165,7 +161,7 @@ func killOperatorPods(ctx context.Context) (killed int, err error) {
 func killOperatorProcesses(ctx context.Context) (killed int, err error) {
 	pods, err := suite.cluster.OperatorPods(ctx)
 	for _, pod := range pods {
-		processes, err := processesOf(string(pod.UID), "/manager")
+		processes, err := operatorProgram.processes(&pod)
 		if err != nil {
 			return killed, err
 		}
@@ -177,27 +173,4 @@ func killOperatorProcesses(ctx context.Context) (killed int, err error) {
 		}
 	}
 	return killed, err
-}
-
-// processesOf returns the processes of a pod that run this program.
-func processesOf(podUID, program string) (found []int, err error) {
-	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
-	for _, group := range groups {
-		// A process may end while it is looked at.
-		content, err := os.ReadFile(group)
-		if err != nil || !bytes.Contains(content, []byte("pod"+podUID)) {
-			continue
-		}
-		folder := filepath.Dir(group)
-		line, err := os.ReadFile(filepath.Join(folder, "cmdline"))
-		if name, _, _ := bytes.Cut(line, []byte{0}); err != nil || string(name) != program {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(folder))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, pid)
-	}
-	return found, err
 }

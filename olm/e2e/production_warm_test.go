@@ -193,14 +193,7 @@ func (l *timeline) upgraded(tag string) error {
 	return nil
 }
 
-func imageOf(pod *corev1.Pod) string {
-	for _, container := range pod.Spec.Containers {
-		if container.Name == "memcached" {
-			return container.Image
-		}
-	}
-	return ""
-}
+func imageOf(pod *corev1.Pod) string { return imageIn(pod, "memcached") }
 
 // window returns when a pod got its new image, and when it was ready again after that. A busy kubelet may report a restart
 // only when it is over. Then the number of restarts shows it.

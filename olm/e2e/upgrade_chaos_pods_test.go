@@ -63,7 +63,7 @@ func usePods(t *testing.T, owners ...string) *usedPods {
 	t.Cleanup(func() { u.finish() })
 	u.ended.Go(func() {
 		for ctx.Err() == nil {
-			u.look(ctx)
+			u.useNew(ctx)
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
@@ -73,8 +73,8 @@ func usePods(t *testing.T, owners ...string) *usedPods {
 	return u
 }
 
-// look reads the pods, and begins to use those that are new. While the API server is away, it does nothing.
-func (u *usedPods) look(ctx context.Context) {
+// useNew reads the pods, and begins to use those that are new. While the API server is away, it does nothing.
+func (u *usedPods) useNew(ctx context.Context) {
 	list, err := u.list(ctx)
 	if err != nil {
 		return

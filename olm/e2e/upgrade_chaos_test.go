@@ -5,7 +5,6 @@ package e2e
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -16,9 +15,7 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/olm/e2e/kills"
@@ -189,23 +186,6 @@ func waitUpToDate(ctx context.Context, t *testing.T, name string, size int32, re
 		}
 		return haveAgent(ctx, inDefault(name), release.agent)
 	}))
-}
-
-// haveAgent returns nil if the pods of a cache have the agent's image, those without an agent excepted.
-func haveAgent(ctx context.Context, key types.NamespacedName, image string) error {
-	var list corev1.PodList
-	if err := suite.cluster.Client.List(ctx, &list, ofCache(key)...); err != nil {
-		return err
-	}
-	var old []error
-	for _, pod := range list.Items {
-		for _, container := range pod.Spec.Containers {
-			if container.Name == "agent" && container.Image != image {
-				old = append(old, fmt.Errorf("the agent of %s is %s", pod.Name, container.Image))
-			}
-		}
-	}
-	return errors.Join(old...)
 }
 
 func sum(counts map[string]int) (n int) {
