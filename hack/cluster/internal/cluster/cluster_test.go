@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -8,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/host"
+	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
 func TestStepsAreInAValidOrder(t *testing.T) {
@@ -40,6 +43,32 @@ func TestRunningReturnsErrDownWhenNothingRuns(t *testing.T) {
 	c := New(host.Layout{Repo: t.TempDir(), Cache: t.TempDir()}, io.Discard)
 	if err := c.Running(); !errors.Is(err, errDown) {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestAStartOfAProcessThatAlwaysEndsIsReportedSoon(t *testing.T) {
+	c := New(host.Layout{Repo: t.TempDir(), Cache: t.TempDir()}, io.Discard)
+	unlock, err := c.lock() // It makes the folders.
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	started := filepath.Join(t.TempDir(), "started")
+	spec := process.Spec{
+		Name: "broken", Path: "/bin/sh", Args: []string{"-c", "echo again >>" + started + "; echo wrong flag; exit 1"},
+		Ready: func(context.Context) error { return errors.New("it does not answer") },
+	}
+	if _, err := c.supervisor.Ensure(spec); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // Half of the time that a process has to become ready.
+	defer cancel()
+	err = c.awaitStart(ctx, spec)
+	if err == nil || !strings.Contains(err.Error(), "broken ended after each of 5 starts: broken has exited") || !strings.Contains(err.Error(), "wrong flag") {
+		t.Errorf("error is %v", err)
+	}
+	if times, err := os.ReadFile(started); err != nil || strings.Count(string(times), "again") < 5 {
+		t.Errorf("it was started %d times: %v", strings.Count(string(times), "again"), err)
 	}
 }
 

@@ -66,19 +66,25 @@ func (c *Cluster) Start(ctx context.Context, names []string) error {
 }
 
 // awaitStart waits until a process is ready. A kubelet ends, for example, if it starts while its containerd still looks for containers, so
-// a process that has ended is started again.
+// a process that has ended is started again, but not for ever: one that always ends has a cause that time does not remove.
 func (c *Cluster) awaitStart(ctx context.Context, spec process.Spec) error {
-	const patience, often = 2 * time.Minute, time.Second
+	const patience, often, mostStarts = 2 * time.Minute, 2 * time.Second, 5
+	starts := 0
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, often, patience, true, func(ctx context.Context) (bool, error) {
 		running, err := c.ensure(spec)
 		if err != nil {
 			return false, err
 		}
-		last = running.Await(ctx, patience, spec.Ready)
-		return last == nil, nil
+		if last = running.Await(ctx, patience, spec.Ready); last == nil {
+			return true, nil
+		}
+		if starts++; starts == mostStarts {
+			return false, fmt.Errorf("%s ended after each of %d starts: %w", spec.Name, starts, last)
+		}
+		return false, nil
 	})
-	if err != nil && last != nil {
+	if wait.Interrupted(err) && last != nil {
 		return last
 	}
 	return err
