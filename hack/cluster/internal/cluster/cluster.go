@@ -78,6 +78,11 @@ func (c *Cluster) Up(ctx context.Context, options Options) error {
 	if options.WithoutOLM && c.hasOLM(ctx) {
 		return errors.New("the running cluster has OLM: take it down first (make cluster-down), or uninstall OLM")
 	}
+	if options.WithNetworkPolicies {
+		if err := host.CheckFilters(c.filtersRecord()); err != nil {
+			return err
+		}
+	}
 	nodes, err := c.nodes(options.Nodes)
 	if err != nil {
 		return err

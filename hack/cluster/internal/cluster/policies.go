@@ -9,10 +9,13 @@ import (
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
 
+// filtersRecord is the file that records whether the filters of network policies are ours.
+func (c *Cluster) filtersRecord() string { return c.Layout.Cluster("run", "filters") }
+
 // networkPolicies is the step that enforces NetworkPolicies. bin is the folder of the engine's program.
 func (c *Cluster) networkPolicies(bin string, needs []string) Step {
 	engine := node.NetworkPolicies(c.Layout, bin)
-	started := c.Layout.Cluster("run", "filters")
+	started := c.filtersRecord()
 	return Step{
 		Name: "network policies", Process: engine, Needs: needs,
 		Up: func(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/example/memcached-operator/hack/cluster/internal/process"
 )
@@ -24,6 +28,42 @@ var (
 // forwardChain is the chain that decides about packets between pods.
 const forwardChain = "KUBE-ROUTER-FORWARD"
 
+// CheckFilters returns an error if another network policy engine has filters on this machine, for example that of k3s. They have the
+// names of ours, so the two would change each other's, and nobody could tell which ones to remove.
+func CheckFilters(started string) error {
+	if ours, err := ourFilters(started); ours || err != nil {
+		return err
+	}
+	rules, err := iptables("-S")
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for filters of another network policy engine: %w", err)
+	}
+	for line := range strings.Lines(rules) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "-N" && filterChain.MatchString(fields[1]) {
+			return fmt.Errorf("another network policy engine, such as that of k3s or a kube-router, has the chain %s on this machine: "+
+				"remove that engine and its chains, or leave out --with-network-policies", fields[1])
+		}
+	}
+	return nil
+}
+
+// ourFilters reports whether the file started records that the engine was started since this machine was.
+func ourFilters(started string) (bool, error) {
+	recorded, err := os.ReadFile(started)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read whether the network policy engine was started: %w", err)
+	}
+	boot, err := process.BootID()
+	// A crash may have cut the file short. Earlier versions left it empty.
+	return len(recorded) == 0 || string(recorded) == boot, err
+}
+
 // AwaitFilters prepares for the start of the network policy engine: it removes the filters of an earlier run, which look like those
 // that FiltersReady waits for, and records in the file started that there will be filters. It records nothing if the machine cannot
 // have any.
@@ -31,7 +71,11 @@ func AwaitFilters(started string) error {
 	if err := clearFilters(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(started, nil, Public); err != nil {
+	boot, err := process.BootID()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(started, []byte(boot), Public); err != nil {
 		return fmt.Errorf("record the start of the network policy engine: %w", err)
 	}
 	return nil
@@ -55,16 +99,19 @@ func completeFilters(rules string) error {
 	return nil
 }
 
-// RemoveFilters removes the rules, chains and sets of the network policy engine, and nothing of others. It does nothing
-// unless the file started records that the engine was started.
+// RemoveFilters removes the rules, chains and sets of the network policy engine, and nothing of others. It leaves those of another
+// engine, which have the same names: it does nothing unless the file started records that ours was started since this machine was.
 func RemoveFilters(started string) error {
-	if _, err := os.Stat(started); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err := clearFilters(); err != nil {
+	ours, err := ourFilters(started)
+	if err != nil {
 		return err
 	}
-	return os.Remove(started)
+	if ours {
+		if err := clearFilters(); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(started)
 }
 
 func clearFilters() error {
@@ -81,13 +128,28 @@ func clearFilters() error {
 	if err != nil {
 		return fmt.Errorf("list the sets of pods: %w", err)
 	}
+	const patience = 10 * time.Second
+	return destroySets(filterSets(sets), patience)
+}
+
+// destroySets removes sets. The kernel may count a set as used for a moment after the last rule with it was removed.
+func destroySets(sets []string, patience time.Duration) error {
 	var errs []error
-	for _, set := range filterSets(sets) {
-		if _, err := process.Run(exec.Command("ipset", "destroy", set)); err != nil {
-			errs = append(errs, fmt.Errorf("remove the set %s: %w", set, err))
-		}
+	err := wait.PollUntilContextTimeout(context.Background(), patience/50, patience, true, func(context.Context) (bool, error) {
+		errs = nil
+		sets = slices.DeleteFunc(sets, func(set string) bool {
+			_, err := process.Run(exec.Command("ipset", "destroy", set))
+			if err != nil {
+				errs = append(errs, fmt.Errorf("remove the set %s: %w", set, err))
+			}
+			return err == nil
+		})
+		return len(sets) == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("sets of pods cannot be removed for %s; `iptables-save` shows rules that use them: %w", patience, errors.Join(errs...))
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // filterRemoval turns the output of iptables -S into input of iptables-restore that removes the engine's chains and the

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // savedFilters is what iptables -S prints on a machine with the network policy engine and with rules of others.
@@ -81,36 +82,93 @@ func TestFiltersAreCompleteWithTheirLastRule(t *testing.T) {
 	}
 }
 
-func TestRemoveFiltersRunsNothingUnlessTheEngineWasStarted(t *testing.T) {
-	bin := t.TempDir()
+// programs puts shell scripts with these bodies in place of all programs. A script finds the folder in $bin, and its last call in the
+// file of its name with ".ran".
+func programs(t *testing.T, bodies map[string]string) (bin string) {
+	t.Helper()
+	bin = t.TempDir()
 	t.Setenv("PATH", bin)
-	ran := filepath.Join(bin, "ran")
-	script := "#!/bin/sh\necho \"$0\" >>" + ran + "\n"
-	for _, program := range []string{"iptables", "iptables-restore", "ipset"} {
-		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o700); err != nil {
+	t.Setenv("bin", bin)
+	for name, body := range bodies {
+		script := "#!/bin/sh\necho \"$@\" >$bin/" + name + ".ran\n" + body + "\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return bin
+}
+
+func TestFiltersAreRemovedOnlyIfTheEngineWasStarted(t *testing.T) {
+	for name, test := range map[string]struct {
+		record  func(file string) error
+		removes bool
+	}{
+		"never":                      {record: func(string) error { return nil }},
+		"before the machine's start": {record: func(file string) error { return os.WriteFile(file, []byte("another boot ID"), 0o600) }},
+		"since":                      {record: AwaitFilters, removes: true},
+		"by an earlier version":      {record: func(file string) error { return os.WriteFile(file, nil, 0o600) }, removes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bin := programs(t, map[string]string{"iptables": "", "iptables-restore": "", "ipset": ""})
+			started, ran := filepath.Join(t.TempDir(), "filters"), filepath.Join(bin, "iptables-restore.ran")
+			if err := test.record(started); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(ran); err != nil {
+				t.Fatal(err)
+			}
+			if err := RemoveFilters(started); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(ran); (err == nil) != test.removes {
+				t.Errorf("removed: %t, want %t", err == nil, test.removes)
+			}
+			if _, err := os.Stat(started); err == nil {
+				t.Error("the record of the start is still there")
+			}
+		})
+	}
+}
+
+func TestFiltersOfAnotherEngineAreFound(t *testing.T) {
+	bin := programs(t, map[string]string{"iptables": "while read -r line; do echo \"$line\"; done <$bin/rules"})
 	started := filepath.Join(t.TempDir(), "filters")
-	if err := RemoveFilters(started); err != nil {
+	check := func(rules string) error {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(bin, "rules"), []byte(rules), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return CheckFilters(started)
+	}
+	if err := check("-P INPUT ACCEPT\n-N KUBE-SERVICES\n"); err != nil {
+		t.Error(err)
+	}
+	if err := check(savedFilters); err == nil || !strings.Contains(err.Error(), "KUBE-NWPLCY-3YNVZWWGX3UQQ4VQ") {
+		t.Errorf("the chains of another engine were accepted: %v", err)
+	}
+	if err := os.WriteFile(started, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if content, err := os.ReadFile(ran); err == nil {
-		t.Errorf("ran %s", content)
+	if err := check(savedFilters); err != nil {
+		t.Errorf("its own chains were refused: %v", err)
 	}
-	if err := AwaitFilters(started); err != nil {
-		t.Fatal(err)
+	programs(t, nil)
+	if err := CheckFilters(filepath.Join(t.TempDir(), "filters")); err != nil {
+		t.Errorf("a machine without iptables has no chains, but: %v", err)
 	}
-	if err := os.Remove(ran); err != nil {
-		t.Fatal(err)
+}
+
+func TestASetIsRemovedWhenItIsNoLongerInUse(t *testing.T) {
+	// The set busy is in use until ipset has been called twice about it, and the set used always.
+	programs(t, map[string]string{"ipset": `case "$2" in
+		busy) [ -e $bin/once ] && exit 0; : >$bin/once; echo "Set cannot be destroyed: it is in use" >&2; exit 1;;
+		used) echo "Set cannot be destroyed: it is in use" >&2; exit 1;;
+	esac`})
+	if err := destroySets([]string{"busy", "free"}, time.Minute); err != nil {
+		t.Error(err)
 	}
-	if err := RemoveFilters(started); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(ran); err != nil {
-		t.Error("it ran nothing although the engine was started")
-	}
-	if _, err := os.Stat(started); err == nil {
-		t.Error("the record of the start is still there")
+	err := destroySets([]string{"free", "used"}, 100*time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "remove the set used") || !strings.Contains(err.Error(), "it is in use") || strings.Contains(err.Error(), "free") {
+		t.Errorf("error is %v", err)
 	}
 }

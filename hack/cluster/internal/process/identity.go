@@ -40,11 +40,20 @@ func read(pid int) (id Identity, ended bool, err error) {
 	if err != nil {
 		return Identity{}, false, fmt.Errorf("read process %d: %w", pid, err)
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, err := BootID()
 	if err != nil {
-		return Identity{}, false, fmt.Errorf("read the boot ID: %w", err)
+		return Identity{}, false, err
 	}
-	return Identity{PID: pid, Start: stat.Starttime, Boot: strings.TrimSpace(string(boot))}, stat.State == "Z" || stat.State == "X", nil
+	return Identity{PID: pid, Start: stat.Starttime, Boot: boot}, stat.State == "Z" || stat.State == "X", nil
+}
+
+// BootID returns the kernel's boot ID, which is another one after each start of the machine.
+func BootID() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("read the boot ID: %w", err)
+	}
+	return strings.TrimSpace(string(id)), nil
 }
 
 // Marked returns every running process that carries the marker of this cluster, except this one.
