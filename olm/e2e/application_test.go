@@ -19,7 +19,7 @@ import (
 func sampleApplications(t *testing.T) {
 	t.Run("the sample creates a Deployment, a Service and an Ingress, which are deleted with it", sampleComesAndGoes)
 	t.Run("changes by hand are reverted, with an event", childrenArePutBack)
-	t.Run("an image that cannot be pulled is reported, until it is corrected", badImageIsToldAndMended)
+	t.Run("an image that cannot be pulled is reported, until it is corrected", badImageIsReported)
 	t.Run("an ingress that is removed from the spec is deleted", ingressGoes)
 }
 
@@ -92,7 +92,7 @@ func childrenArePutBack(t *testing.T) {
 	waitReady(t, "default", name)
 }
 
-func badImageIsToldAndMended(t *testing.T) {
+func badImageIsReported(t *testing.T) {
 	const name = sampleApplication
 	makeSample(t)
 	waitReady(t, "default", name)

@@ -90,14 +90,14 @@ func (p *production) onEach(least int) {
 func unscheduled(t *testing.T) {
 	for _, workload := range []string{"Deployment", "StatefulSet"} {
 		t.Run("a "+workload+" that asks for too much memory", func(t *testing.T) {
-			p := request(t, inDefault("vast-"+strings.ToLower(workload)), 2, "workload: "+workload+"\nresources:\n  limits:\n    memory: 900Gi")
+			p := request(t, inDefault("large-"+strings.ToLower(workload)), 2, "workload: "+workload+"\nresources:\n  limits:\n    memory: 900Gi")
 			p.unschedulable(0, "Insufficient memory")
 			p.patch(`{"resources":{"limits":{"memory":"128Mi"}}}`)
 			p.ready(2 * time.Minute)
 		})
 	}
 	t.Run("all nodes are cordoned", func(t *testing.T) {
-		s := splitByNode(produce(t, "homeless", 2, "workload: StatefulSet"))
+		s := splitByNode(produce(t, "unscheduled", 2, "workload: StatefulSet"))
 		p := s.p
 		cordoned(t, nodeNames(t)...)
 		kubectl(t.Context(), t, "delete", "pod", p.podName(s.gone[0]), "-n", p.key.Namespace)

@@ -21,12 +21,12 @@ import (
 // release that fixes the problem.
 func TestBrokenReleaseIsSurvived(t *testing.T) {
 	at := suite.version
-	broken, brokenCatalog, mended, mendedCatalog := brokenReleases(t)
+	broken, brokenCatalog, fixed, fixedCatalog := brokenReleases(t)
 	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: at, Channel: "candidate"})
-	const brokenSource, mendedSource = "memcached-operator-broken", "memcached-operator-mended"
+	const brokenSource, fixedSource = "memcached-operator-broken", "memcached-operator-fixed"
 	must(t, suite.cluster.AddCatalog(ctx, brokenSource, brokenCatalog))
-	must(t, suite.cluster.AddCatalog(ctx, mendedSource, mendedCatalog))
+	must(t, suite.cluster.AddCatalog(ctx, fixedSource, fixedCatalog))
 	u := newUsers(t, at)
 
 	must(t, suite.cluster.SetSource(ctx, brokenSource))
@@ -47,21 +47,21 @@ func TestBrokenReleaseIsSurvived(t *testing.T) {
 	t.Cleanup(func() {
 		must(t, suite.cluster.SetUpgradeStrategy(context.Background(), operatorsv1.UpgradeStrategyDefault))
 	})
-	must(t, suite.cluster.SetSource(ctx, mendedSource))
-	approve(ctx, t, mended)
-	must(t, suite.cluster.WaitOnly(ctx, mended, 3*time.Minute))
-	u.lookedAfter(mended)
+	must(t, suite.cluster.SetSource(ctx, fixedSource))
+	approve(ctx, t, fixed)
+	must(t, suite.cluster.WaitOnly(ctx, fixed, 3*time.Minute))
+	u.lookedAfter(fixed)
 	u.untouched("the upgrade to the release that fixes it")
 }
 
 // brokenReleases creates a release that does not start, and one that fixes and skips it.
-func brokenReleases(t *testing.T) (broken, brokenCatalog, mended, mendedCatalog string) {
+func brokenReleases(t *testing.T) (broken, brokenCatalog, fixed, fixedCatalog string) {
 	t.Helper()
 	ctx := t.Context()
 	var err error
 	broken, err = suite.stage.After(1)
 	must(t, err)
-	mended, err = suite.stage.After(2)
+	fixed, err = suite.stage.After(2)
 	must(t, err)
 	bad, err := suite.stage.Release(ctx, broken, func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 		deployment := &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
@@ -75,13 +75,13 @@ func brokenReleases(t *testing.T) (broken, brokenCatalog, mended, mendedCatalog 
 		deployment.Replicas = new(int32(brokenReplicas))
 	})
 	must(t, err)
-	good, err := suite.stage.Release(ctx, mended, nil)
+	good, err := suite.stage.Release(ctx, fixed, nil)
 	must(t, err)
 	brokenCatalog, err = suite.stage.Publish(ctx, "broken", upgrades.Head(bad))
 	must(t, err)
-	mendedCatalog, err = suite.stage.Publish(ctx, "mended", upgrades.Head(bad), upgrades.Head(good, bad.Name))
+	fixedCatalog, err = suite.stage.Publish(ctx, "fixed", upgrades.Head(bad), upgrades.Head(good, bad.Name))
 	must(t, err)
-	return broken, brokenCatalog, mended, mendedCatalog
+	return broken, brokenCatalog, fixed, fixedCatalog
 }
 
 // brokenReplicas is how many pods the broken release asks for.

@@ -30,7 +30,7 @@ const notNow = "two caches are being moved; wait until they are ready"
 
 // An operator that reports Upgradeable=False blocks an approved upgrade until it reports True or an administrator overrides
 // it. OLM carries out parts of the upgrade all the same. After an upgrade, the release can be rolled back and upgraded again.
-func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
+func TestUpgradeIsBlockedAndRolledBack(t *testing.T) {
 	from, to := upgradeToTest(t)
 	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: from, Channel: "candidate"})
@@ -39,13 +39,13 @@ func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	must(t, suite.cluster.AddCatalog(ctx, nextSource, catalog))
 	u := newUsers(t, from)
 
-	holdBack(ctx, t, from, to)
-	t.Run("a part of the upgrade is not blocked", func(t *testing.T) { leaks(ctx, t, from, to) })
-	u.untouched("an upgrade that is held back")
+	block(ctx, t, from, to)
+	t.Run("a part of the upgrade is not blocked", func(t *testing.T) { isBlockedInPart(ctx, t, from, to) })
+	u.untouched("an upgrade that is blocked")
 	must(t, suite.cluster.Override(ctx, from, "they can be moved later"))
 	must(t, suite.cluster.WaitOnly(ctx, to, 3*time.Minute))
 	u.lookedAfter(to)
-	u.untouched("an upgrade that was held back, and let go by an override")
+	u.untouched("an upgrade that was blocked until an override")
 
 	u.offer(to)
 	must(t, withdraw(ctx))
@@ -56,22 +56,22 @@ func TestUpgradeIsHeldBackAndRolledBack(t *testing.T) {
 	u.untouched("the way back to " + from)
 	t.Run("the CRDs are those of the old version again", func(t *testing.T) { definitionsAre(ctx, t, from) })
 
-	holdBack(ctx, t, from, to)
+	block(ctx, t, from, to)
 	must(t, suite.cluster.Report(ctx, from, metav1.ConditionTrue, "Moved", "all caches are ready"))
 	must(t, suite.cluster.WaitOnly(ctx, to, 3*time.Minute))
 	u.lookedAfter(to)
-	u.untouched("an upgrade that was held back, and is let go")
+	u.untouched("an upgrade that was blocked until the operator reported True")
 	u.offer(to)
 
 	must(t, suite.cluster.SetSource(ctx, nextSource))
 	// This version writes its own condition, and would revert a change at once.
 	scaleOperator(ctx, t, 0)
-	holdBack(ctx, t, to, next)
-	u.untouched("an upgrade that is held back without an operator")
+	block(ctx, t, to, next)
+	u.untouched("an upgrade that is blocked without an operator")
 	scaleOperator(ctx, t, 1)
 	must(t, suite.cluster.WaitOnly(ctx, next, 3*time.Minute))
 	u.lookedAfter(next)
-	u.untouched("an upgrade that was held back, and let go by the operator")
+	u.untouched("an upgrade that was blocked until the operator ran again")
 }
 
 // scaleOperator stops the operator, or starts it again. OLM does not revert that.
@@ -103,8 +103,8 @@ func upgradeToTest(t *testing.T) (from, to string) {
 	return "", ""
 }
 
-// holdBack makes the version report that it cannot be upgraded, and approves the upgrade.
-func holdBack(ctx context.Context, t *testing.T, from, to string) {
+// block makes the version report that it cannot be upgraded, and approves the upgrade.
+func block(ctx context.Context, t *testing.T, from, to string) {
 	t.Helper()
 	must(t, suite.cluster.Report(ctx, from, metav1.ConditionFalse, "Moving", notNow))
 	approve(ctx, t, to)
@@ -113,9 +113,9 @@ func holdBack(ctx context.Context, t *testing.T, from, to string) {
 	contains(t, csv.Status.Message, notNow)
 }
 
-// leaks tests which parts of a blocked upgrade OLM carries out all the same (measured with olmVersion). Releases must tolerate
+// isBlockedInPart tests which parts of a blocked upgrade OLM carries out all the same (measured with olmVersion). Releases must tolerate
 // that.
-func leaks(ctx context.Context, t *testing.T, from, to string) {
+func isBlockedInPart(ctx context.Context, t *testing.T, from, to string) {
 	t.Run("the InstallPlan is complete", func(t *testing.T) {
 		must(t, walk.Within(ctx, time.Minute, "every InstallPlan to be complete", func(ctx context.Context) error {
 			phases, err := suite.cluster.Kubectl(ctx, "get", "installplans", "-n", walk.Namespace, "-o", "jsonpath={.items[*].status.phase}")
