@@ -6,12 +6,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -31,7 +29,7 @@ const madeByTests = "example.com/made-by=end-to-end-tests"
 // commandsOnPages makes a production cache with the commands on the pages, as they stand there, uses it, and renews its Secrets. It runs on
 // the local cluster only, because the namespace is named as a user's may be.
 func commandsOnPages(t *testing.T) {
-	s := newShell(t)
+	s := shopShell(t)
 	readme := func(heading string) []pages.Code { return section(t, "README.md", heading) }
 	production := func(heading string) []pages.Code { return section(t, "olm/production.md", heading) }
 	inShort, openssl, users := readme("a-cache-for-production"), production("with-openssl"), production("users")
@@ -59,56 +57,16 @@ func commandsOnPages(t *testing.T) {
 	})
 }
 
-// section returns the code in a section of a page of the checkout.
-func section(t *testing.T, page, heading string) []pages.Code {
-	t.Helper()
-	code, err := pages.Section(filepath.Join(suite.root, page), heading)
-	must(t, err)
-	return code
-}
-
-// one returns the only code with these words.
-func one(t *testing.T, code []pages.Code, words string) string {
-	t.Helper()
-	found := slices.DeleteFunc(slices.Clone(code), func(c pages.Code) bool { return !strings.Contains(c.Text, words) })
-	if len(found) != 1 {
-		t.Fatalf("%d pieces of code have %q in %+v", len(found), words, code)
-	}
-	return found[0].Text
-}
-
-// renewal returns how to renew the certificate: the second to fourth command of the first block, and the second block.
-func renewal(t *testing.T, openssl []pages.Code) string {
-	t.Helper()
-	lines := strings.SplitAfter(one(t, openssl, "openssl req -x509"), "\n")
-	return strings.Join(lines[1:len(lines)-2], "") + one(t, openssl, "kubectl replace")
-}
-
-// shell runs commands as a person does at the root of the checkout, whose kubectl uses the namespace of the pages.
-type shell struct {
-	t      *testing.T
-	folder string
-}
-
-// newShell makes sure that there is no namespace of the pages but one that an interrupted run has left, and deletes it when the test ends.
-func newShell(t *testing.T) shell {
+// shopShell is a shell whose kubectl uses the namespace of the pages. It makes sure that there is none but one that an interrupted run has
+// left, and deletes it when the test ends.
+func shopShell(t *testing.T) shell {
 	t.Helper()
 	deleteShop(t.Context(), t)
 	t.Cleanup(func() { deleteShop(context.Background(), t) })
-	s := shell{t: t, folder: t.TempDir()}
-	must(t, os.Mkdir(filepath.Join(s.folder, "bin"), 0o700))
-	must(t, os.Symlink(suite.cluster.KubectlPath, filepath.Join(s.folder, "bin", "kubectl")))
-	must(t, os.Symlink(filepath.Join(suite.root, "olm"), filepath.Join(s.folder, "olm")))
-	config, err := os.ReadFile(os.Getenv("KUBECONFIG"))
-	must(t, err)
-	must(t, os.WriteFile(s.kubeconfig(), config, 0o600))
+	s := newShell(t)
 	kubectl(t.Context(), t, "config", "set-context", "--current", "--namespace="+shop, "--kubeconfig="+s.kubeconfig())
 	return s
 }
-
-func (s shell) kubeconfig() string { return filepath.Join(s.folder, "kubeconfig") }
-
-func (s shell) in(t *testing.T) shell { return shell{t: t, folder: s.folder} }
 
 // deleteShop deletes the namespace of the pages. It fails the test if that is somebody else's.
 func deleteShop(ctx context.Context, t *testing.T) {
@@ -119,42 +77,11 @@ func deleteShop(ctx context.Context, t *testing.T) {
 	}
 }
 
-// run runs a script, and fails the test at the first command that fails.
-func (s shell) run(script string) string {
-	s.t.Helper()
-	out, err := s.try("-e", script)
-	if err != nil {
-		s.t.Fatalf("%v:\n%s\n%s", err, script, out)
-	}
-	return out
-}
-
-// try runs a script, and ends what it has started in the background.
-func (s shell) try(flag, script string) (string, error) {
-	s.t.Helper()
-	// What runs in the background may keep its output open.
-	file, err := os.Create(filepath.Join(s.t.TempDir(), "output"))
-	must(s.t, err)
-	defer func() { must(s.t, file.Close()) }()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", flag, "-c", script)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.folder, file, file
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig(), "PATH="+filepath.Join(s.folder, "bin")+":"+os.Getenv("PATH"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	must(s.t, cmd.Start())
-	failed := cmd.Wait()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // There may be nothing left of the group.
-	out, err := os.ReadFile(file.Name())
-	must(s.t, err)
-	return string(out), failed
-}
-
-// apply applies a manifest on a page.
-func (s shell) apply(manifest string) {
-	s.t.Helper()
-	must(s.t, os.WriteFile(filepath.Join(s.folder, "manifest.yaml"), []byte(manifest), 0o600))
-	s.run("kubectl apply -f manifest.yaml")
+// renewal returns how to renew the certificate: the second to fourth command of the first block, and the second block.
+func renewal(t *testing.T, openssl []pages.Code) string {
+	t.Helper()
+	lines := strings.SplitAfter(one(t, openssl, "openssl req -x509"), "\n")
+	return strings.Join(lines[1:len(lines)-2], "") + one(t, openssl, "kubectl replace")
 }
 
 // firstCache runs a block of commands with what they print, and compares the columns.
