@@ -198,14 +198,16 @@ func (e *editable) othersThan(before map[string]corev1.Pod) {
 	}))
 }
 
-// pauses pauses a Deployment, which the operator leaves to who did it, and changes the cache. The condition says why nothing happens.
+// pauses pauses a Deployment, which the operator leaves to who did it, and changes the cache. The condition says why nothing happens, and the command
+// that ends it.
 func (e *editable) pauses() {
 	before := e.pods()
 	kubectl(e.t.Context(), e.t, "rollout", "pause", "deployment", e.key.Name, "-n", e.key.Namespace)
 	e.patch(`{"podLabels":{"changed":"while-paused"}}`)
-	e.says(time.Minute, cachev1alpha1.ConditionProgressing, cachev1alpha1.ReasonNodesUpdating, "is paused: kubectl rollout resume deployment "+e.key.Name)
+	message := e.says(time.Minute, cachev1alpha1.ConditionProgressing, cachev1alpha1.ReasonNodesUpdating, "is paused: kubectl rollout resume deployment ")
 	e.same(before)
-	kubectl(e.t.Context(), e.t, "rollout", "resume", "deployment", e.key.Name, "-n", e.key.Namespace)
+	_, command, _ := strings.Cut(message, "is paused: ")
+	newShell(e.t).run(command)
 	e.othersThan(before)
 	e.ready(time.Minute)
 }

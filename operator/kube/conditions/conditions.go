@@ -176,7 +176,7 @@ func (w Workload) updatingMessage(status *workload.Status) string {
 	if w.Update == nil {
 		message := fmt.Sprintf("%s up to date", w.count(status.Updated))
 		if status.Paused {
-			message += fmt.Sprintf(". Deployment %[1]s is paused: kubectl rollout resume deployment %[1]s", status.Name)
+			message += fmt.Sprintf(". Deployment %[1]s is paused: kubectl rollout resume deployment %[1]s -n %[2]s", status.Name, status.Namespace)
 		}
 		return message
 	}

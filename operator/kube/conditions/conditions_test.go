@@ -34,13 +34,13 @@ func TestAPausedDeploymentIsNamed(t *testing.T) {
 	var set []metav1.Condition
 	conditions.Workload{
 		Reconcile: conditions.Reconcile{Observed: workload.Observed{Deployment: &appsv1.Deployment{
-			ObjectMeta: metav1.ObjectMeta{Name: "cache"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cache"},
 			Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](2), Paused: true},
 			Status:     appsv1.DeploymentStatus{Replicas: 2, ReadyReplicas: 2},
 		}}},
 		Wanted: 2,
 	}.SetAll(&set)
-	want := "0 of 2 pods are up to date. Deployment cache is paused: kubectl rollout resume deployment cache"
+	want := "0 of 2 pods are up to date. Deployment cache is paused: kubectl rollout resume deployment cache -n shop"
 	if message := meta.FindStatusCondition(set, v1alpha1.ConditionProgressing).Message; message != want {
 		t.Errorf("the message is %q, want %q", message, want)
 	}

@@ -10,8 +10,8 @@ import (
 
 // Status is what a workload reports about its pods.
 type Status struct {
-	// Name is the name of the workload.
-	Name string
+	// Namespace and Name are those of the workload.
+	Namespace, Name string
 
 	// Wanted is spec.replicas.
 	Wanted int32
@@ -39,7 +39,7 @@ func OfDeployment(deployment *appsv1.Deployment) *Status {
 	}
 	status := deployment.Status
 	result := &Status{
-		Name: deployment.Name, Wanted: ptr.Deref(deployment.Spec.Replicas, 1),
+		Namespace: deployment.Namespace, Name: deployment.Name, Wanted: ptr.Deref(deployment.Spec.Replicas, 1),
 		Replicas: status.Replicas, Updated: status.UpdatedReplicas, Ready: status.ReadyReplicas,
 		Observed: status.ObservedGeneration >= deployment.Generation, Paused: deployment.Spec.Paused,
 	}
@@ -62,7 +62,7 @@ func OfStatefulSet(set *appsv1.StatefulSet) *Status {
 	}
 	status := set.Status
 	return &Status{
-		Name: set.Name, Wanted: ptr.Deref(set.Spec.Replicas, 1),
+		Namespace: set.Namespace, Name: set.Name, Wanted: ptr.Deref(set.Spec.Replicas, 1),
 		Replicas: status.Replicas, Updated: status.UpdatedReplicas, Ready: status.ReadyReplicas,
 		Observed: status.ObservedGeneration >= set.Generation,
 	}
