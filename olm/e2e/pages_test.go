@@ -4,11 +4,13 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +118,10 @@ var assignments = regexp.MustCompile(`^[A-Z]+=\S+( [A-Z]+=\S+)*$`)
 // no metrics-server, is not wrong.
 var complaints = regexp.MustCompile(`(?m)^(bash|jq|[Ee]rror|Unable)\b.*`)
 
+// unsuccessful are commands that fail where a pod is well, has not been restarted and has reloaded nothing, on a cluster without
+// metrics-server.
+var unsuccessful = regexp.MustCompile(`logs .*--previous|kubectl top|grep '"ERROR"'|grep -E 'Memcached \(goes on`)
+
 // diagnoses runs the diagnosis of every runbook, for a pod that is well.
 func (s shell) diagnoses(t *testing.T) {
 	runbooks, err := filepath.Glob(filepath.Join(suite.root, "olm", "runbooks", "Memcached*.md"))
@@ -126,15 +132,39 @@ func (s shell) diagnoses(t *testing.T) {
 	for _, file := range runbooks {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".md"), func(t *testing.T) {
 			script := diagnosis(t, file)
-			out, _ := s.in(t).try("+e", script) // grep fails if it finds nothing.
-			for _, line := range complaints.FindAllString(out, -1) {
-				if !strings.Contains(line, "previous terminated container") && !strings.Contains(line, "Metrics API not available") {
-					t.Errorf("%s\nis the answer to:\n%s", line, script)
-				}
-			}
+			// On a busy machine a port may not be forwarded yet when the next command uses it.
+			must(t, walk.Within(t.Context(), 30*time.Second, "every command to work", func(context.Context) error { return s.in(t).diagnose(script) }))
 		})
 	}
 }
+
+// diagnose runs a script to its end, and returns what went wrong in it.
+func (s shell) diagnose(script string) error {
+	s.t.Helper()
+	script = "trap 'echo \"failed at line $LINENO\"' ERR\n" + script
+	out, _ := s.try(script, "-uo", "pipefail") // What failed is in the output.
+	var wrong []error
+	for _, line := range complaints.FindAllString(out, -1) {
+		if !strings.Contains(line, "previous terminated container") && !strings.Contains(line, "Metrics API not available") {
+			wrong = append(wrong, fmt.Errorf("it prints %s", line))
+		}
+	}
+	lines := strings.Split(script, "\n")
+	for _, found := range failedAt.FindAllStringSubmatch(out, -1) {
+		number, err := strconv.Atoi(found[1])
+		must(s.t, err)
+		if line := lines[number-1]; !unsuccessful.MatchString(line) {
+			wrong = append(wrong, fmt.Errorf("it fails at: %s", line))
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%w\nof:\n%s\nwhich prints:\n%s", errors.Join(wrong...), script, out)
+	}
+	return nil
+}
+
+// failedAt is what diagnose lets a shell print about a command that fails.
+var failedAt = regexp.MustCompile(`(?m)^failed at line (\d+)$`)
 
 // diagnosis returns the commands of a runbook, after what they need to be set.
 func diagnosis(t *testing.T, file string) string {
@@ -142,10 +172,15 @@ func diagnosis(t *testing.T, file string) string {
 	code, err := pages.Section(file, "diagnosis")
 	must(t, err)
 	var script strings.Builder
+	commands := false
 	for _, c := range code {
 		if c.Inline && assignments.MatchString(c.Text) || !c.Inline && strings.Contains(c.Text, "kubectl ") {
 			fmt.Fprintln(&script, c.Text)
+			commands = commands || !c.Inline
 		}
+	}
+	if !commands {
+		t.Fatalf("%s has no command", file)
 	}
 	return script.String()
 }

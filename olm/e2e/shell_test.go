@@ -63,15 +63,15 @@ func (s shell) in(t *testing.T) shell { return shell{t: t, folder: s.folder} }
 // run runs a script, and fails the test at the first command that fails.
 func (s shell) run(script string) string {
 	s.t.Helper()
-	out, err := s.try("-e", script)
+	out, err := s.try(script, "-euo", "pipefail")
 	if err != nil {
 		s.t.Fatalf("%v:\n%s\n%s", err, script, out)
 	}
 	return out
 }
 
-// try runs a script, and ends what it has started in the background.
-func (s shell) try(flag, script string) (string, error) {
+// try runs a script with options of bash, and ends what it has started in the background.
+func (s shell) try(script string, options ...string) (string, error) {
 	s.t.Helper()
 	// What runs in the background may keep its output open.
 	file, err := os.Create(filepath.Join(s.t.TempDir(), "output"))
@@ -79,7 +79,7 @@ func (s shell) try(flag, script string) (string, error) {
 	defer func() { must(s.t, file.Close()) }()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", flag, "-c", script)
+	cmd := exec.CommandContext(ctx, "bash", append(options, "-c", script)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.folder, file, file
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig(), "HOME="+s.folder, "PATH="+filepath.Join(s.folder, "bin")+":"+os.Getenv("PATH"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -42,7 +42,7 @@ func TestUpgradeIsBlockedAndRolledBack(t *testing.T) {
 	block(ctx, t, from, to)
 	t.Run("a part of the upgrade is not blocked", func(t *testing.T) { isBlockedInPart(ctx, t, from, to) })
 	u.untouched("an upgrade that is blocked")
-	must(t, suite.cluster.Override(ctx, from, "they can be moved later"))
+	administrator{newShell(t)}.overrides(from, to, notNow)
 	must(t, suite.cluster.WaitOnly(ctx, to, 3*time.Minute))
 	u.lookedAfter(to)
 	u.untouched("an upgrade that was blocked until an override")

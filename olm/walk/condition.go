@@ -30,7 +30,7 @@ func (c *Cluster) Report(ctx context.Context, version string, upgradeable metav1
 		return err
 	}
 	before := condition.DeepCopy()
-	meta.SetStatusCondition(&condition.Spec.Conditions, upgradeableCondition(upgradeable, reason, message))
+	meta.SetStatusCondition(&condition.Spec.Conditions, metav1.Condition{Type: operatorsv2.Upgradeable, Status: upgradeable, Reason: reason, Message: message})
 	if err := c.Client.Patch(ctx, condition, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write the OperatorCondition of %s: %w", version, err)
 	}
@@ -57,22 +57,4 @@ func (c *Cluster) WaitReported(ctx context.Context, version string, upgradeable 
 		}
 		return nil
 	})
-}
-
-// Override lets a version be upgraded whatever its operator reports, as an administrator may.
-func (c *Cluster) Override(ctx context.Context, version, message string) error {
-	condition, err := c.operatorCondition(ctx, version)
-	if err != nil {
-		return err
-	}
-	before := condition.DeepCopy()
-	meta.SetStatusCondition(&condition.Spec.Overrides, upgradeableCondition(metav1.ConditionTrue, "Overridden", message))
-	if err := c.Client.Patch(ctx, condition, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("override the OperatorCondition of %s: %w", version, err)
-	}
-	return nil
-}
-
-func upgradeableCondition(status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: operatorsv2.Upgradeable, Status: status, Reason: reason, Message: message}
 }
