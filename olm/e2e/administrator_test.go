@@ -15,7 +15,7 @@ type administrator struct{ shell }
 // runs runs the only block of a section that has these words, in which it replaces pairs of an example's name and the name here.
 func (a administrator) runs(heading, words string, names ...string) string {
 	a.t.Helper()
-	return a.shell.run(a.named(one(a.t, section(a.t, "olm/README.md", heading), words), names...))
+	return a.run(a.named(one(a.t, section(a.t, "olm/README.md", heading), words), names...))
 }
 
 // named replaces pairs of an example's name and the name here.

@@ -43,7 +43,7 @@ func TestBrokenReleaseIsSurvived(t *testing.T) {
 	u.untouched("the way back to " + at)
 
 	failToUpgrade(ctx, t, broken)
-	must(t, suite.cluster.SetUpgradeStrategy(ctx, operatorsv1.UpgradeStrategyUnsafeFailForward))
+	administrator{newShell(t)}.runs("a-release-that-does-not-start", "UnsafeFailForward")
 	t.Cleanup(func() {
 		must(t, suite.cluster.SetUpgradeStrategy(context.Background(), operatorsv1.UpgradeStrategyDefault))
 	})
