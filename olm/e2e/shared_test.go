@@ -51,6 +51,7 @@ func sideBySide(t *testing.T) {
 		{"what hangs or is killed harms no other pod", silent, true},
 		{"what somebody edits is put back", edited, true},
 		{"a pod is replaced when the one before has filled up", gated, true},
+		{"an ingress controller serves Applications", servedByIngress, true},
 		{"the sample of an Application", sampleApplications, false},
 		{"the tutorial of a cache", tutorial, false},
 		{"the scorecard", scorecard, false},

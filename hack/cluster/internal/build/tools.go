@@ -84,6 +84,9 @@ var OLMv1Resolver = Tool{Module: "olmv1", Tags: containersTags, LDFlags: strip, 
 // NetworkPolicies is the network policy engine.
 var NetworkPolicies = Tool{Module: "network-policies", Packages: []string{"."}, LDFlags: strip, Cold: "1 min"}
 
+// IngressController serves Ingresses, for tests.
+var IngressController = Tool{Module: "ingress-controller", Packages: []string{"."}, LDFlags: strip, Cold: "2 min"}
+
 // OPM holds the catalog server and the probe of its pods.
 var OPM = Tool{
 	Module: "opm", Tags: containersTags, LDFlags: strip, Cold: "2 min",
@@ -104,7 +107,7 @@ func sdkVersion(variable string) string {
 
 // Tools lists all of them, with those of `make verify`.
 func Tools() []Tool {
-	return []Tool{Kube, CoreDNS, Pause, OLM, OLMv1, OLMv1Resolver, NetworkPolicies, OPM, OperatorSDK, {
+	return []Tool{Kube, CoreDNS, Pause, OLM, OLMv1, OLMv1Resolver, NetworkPolicies, IngressController, OPM, OperatorSDK, {
 		Module: "golangci-lint", LDFlags: strip, Cold: "2 min",
 		Packages: []string{"github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
 	}, {
