@@ -15,7 +15,7 @@ func TestToolsAgreeOnTheVersionsOfModules(t *testing.T) {
 	kube := versions(t, filepath.Join(root, "hack/tools", Kube.Module))
 	for _, folder := range []string{
 		"hack/tools/" + CoreDNS.Module, "hack/tools/" + OLM.Module, "hack/tools/" + OPM.Module,
-		"hack/tools/" + NetworkPolicies.Module, "hack/tools/" + IngressController.Module, "hack/cluster", ".",
+		"hack/tools/" + NetworkPolicies.Module, "hack/cluster", ".",
 	} {
 		for module, version := range versions(t, filepath.Join(root, folder)) {
 			if other, shared := kube[module]; shared && other != version {
