@@ -144,11 +144,11 @@ func (e *editable) untouched() {
 }
 
 // said waits for an event of the cache with a part in its message.
-func (e *editable) said(reason, part string) {
-	e.t.Helper()
-	must(e.t, walk.Within(e.t.Context(), 20*time.Second, "an event "+reason, func(ctx context.Context) error {
-		events, err := suite.cluster.Kubectl(ctx, "get", "events", "-n", e.key.Namespace, "-o", "jsonpath={.items[*].message}",
-			"--field-selector", "involvedObject.kind=Memcached,reason="+reason+",involvedObject.name="+e.key.Name)
+func (p *production) said(reason, part string) {
+	p.t.Helper()
+	must(p.t, walk.Within(p.t.Context(), 20*time.Second, "an event "+reason, func(ctx context.Context) error {
+		events, err := suite.cluster.Kubectl(ctx, "get", "events", "-n", p.key.Namespace, "-o", "jsonpath={.items[*].message}",
+			"--field-selector", "involvedObject.kind=Memcached,reason="+reason+",involvedObject.name="+p.key.Name)
 		if err == nil && !strings.Contains(events, part) {
 			err = fmt.Errorf("%q is missing in:\n%s", part, events)
 		}
