@@ -30,15 +30,18 @@ const retried = 75 * time.Second
 var refusedObjects = []struct {
 	cache string
 	size  int32
-	kind  string
-	wants string // What the cache asks for when the policy is there, as JSON fields of its spec.
-	made  string // What the operator makes of that all the same: arguments of kubectl get, which prints a line for each.
-	count int
+	// refused is what the policy refuses.
+	operation, kind string
+	// has is the spec before the policy is there, and wants are the fields after that, as JSON.
+	has, wants string
+	// made is what the operator makes of that all the same: kubectl get prints a line for each.
+	made string
 }{
-	{"no-budget", 2, "PodDisruptionBudget", `"disruption":{}`, "pods -l app.kubernetes.io/instance=no-budget,changed=meanwhile", 2},
-	{"no-service", 1, "Service", `"service":{}`, "pods -l app.kubernetes.io/instance=no-service,changed=meanwhile", 1},
-	{"no-network", 1, "NetworkPolicy", `"networkPolicy":{}`, "pods -l app.kubernetes.io/instance=no-network,changed=meanwhile", 1},
-	{"no-update", 1, "StatefulSet", `"service":{}`, "services no-update", 1},
+	{"no-budget", 2, "CREATE", "PodDisruptionBudget", "", `"disruption":{}`, "pods -l app.kubernetes.io/instance=no-budget,changed=meanwhile"},
+	{"no-service", 1, "CREATE", "Service", "", `"service":{}`, "pods -l app.kubernetes.io/instance=no-service,changed=meanwhile"},
+	{"no-network", 1, "CREATE", "NetworkPolicy", "", `"networkPolicy":{}`, "pods -l app.kubernetes.io/instance=no-network,changed=meanwhile"},
+	{"no-deletion", 1, "DELETE", "Service", "service: {}\n", `"service":null`, "pods -l app.kubernetes.io/instance=no-deletion,changed=meanwhile"},
+	{"no-update", 1, "UPDATE", "StatefulSet", "", `"service":{}`, "services no-update"},
 }
 
 // A policy refuses one object of each cache, and the Ingress of an Application. The condition says which and why, the operator does all else,
@@ -49,7 +52,7 @@ func refusedByPolicy(t *testing.T) {
 	namespace(t, refusalsNamespace)
 	var caches []*refusedCache
 	for _, refused := range refusedObjects {
-		caches = append(caches, &refusedCache{production: request(t, inRefusals(refused.cache), refused.size, "workload: StatefulSet\n"+littleCPU)})
+		caches = append(caches, &refusedCache{production: request(t, inRefusals(refused.cache), refused.size, "workload: StatefulSet\n"+refused.has+littleCPU)})
 	}
 	makeApplication(t, refusalsNamespace, "no-ingress", fmt.Sprintf(`{"image":%q}`, image))
 	waitReady(t, refusalsNamespace, "no-ingress")
@@ -65,8 +68,8 @@ func refusedByPolicy(t *testing.T) {
 	kubectl(t.Context(), t, "patch", "application", "no-ingress", "-n", refusalsNamespace, "--type=merge",
 		"-p", `{"spec":{"ingress":{"host":"refused.example.com"},"env":[{"name":"GREETING","value":"hello"}]}}`)
 	for i, refused := range refusedObjects {
-		caches[i].refused(refused.kind)
-		printsLines(t, refused.count, strings.Fields(refused.made)...)
+		caches[i].refused(refused.operation, refused.kind)
+		printsLines(t, int(refused.size), strings.Fields(refused.made)...)
 	}
 	withoutIngress(t)
 
@@ -74,7 +77,11 @@ func refusedByPolicy(t *testing.T) {
 	permit()
 	for i, cache := range caches {
 		cache.ready(time.Until(start.Add(retried)))
-		printsLines(t, 1, strings.ToLower(refusedObjects[i].kind), refusedObjects[i].cache)
+		if refused := refusedObjects[i]; refused.operation == "DELETE" {
+			printsLines(t, 0, refused.kind, refused.cache, "--ignore-not-found")
+		} else {
+			printsLines(t, 1, refused.kind, refused.cache)
+		}
 		cache.unharmed()
 	}
 	waitReady(t, refusalsNamespace, "no-ingress")
@@ -106,9 +113,9 @@ func (c *refusedCache) fill() {
 }
 
 // refused waits until condition and event say which object is refused, and why.
-func (c *refusedCache) refused(kind string) {
+func (c *refusedCache) refused(operation, kind string) {
 	c.t.Helper()
-	object, why := kind+" "+c.key.Name, "the platform team wants no "+kind+" here"
+	object, why := kind+" "+c.key.Name, "the platform team refuses to "+operation+" this "+kind
 	message := c.says(30*time.Second, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonRejected, object, why)
 	c.t.Logf("%s: %s", c.key.Name, message)
 	c.said(cachev1alpha1.ReasonRejected, why)
@@ -132,7 +139,7 @@ func refuseObjects(t *testing.T) (permit func()) {
 	t.Cleanup(remove)
 	must(t, walk.Within(t.Context(), 30*time.Second, "the policy to refuse objects", func(ctx context.Context) error {
 		_, err := suite.cluster.Kubectl(ctx, "create", "service", "clusterip", "no-service", "--tcp=80", "-n", refusalsNamespace, "--dry-run=server")
-		if err != nil && strings.Contains(err.Error(), "the platform team wants no Service here") {
+		if err != nil && strings.Contains(err.Error(), "the platform team refuses to CREATE this Service") {
 			return nil
 		}
 		return errors.Join(errors.New("a Service is not refused"), err)
@@ -147,7 +154,7 @@ func withoutIngress(t *testing.T) {
 	waitRollout(t, refusalsNamespace, "no-ingress")
 	message := kubectl(t.Context(), t, "get", "application", "no-ingress", "-n", refusalsNamespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
 	t.Logf("no-ingress: %s", message)
-	contains(t, message, "Ingress no-ingress", "the platform team wants no Ingress here")
+	contains(t, message, "Ingress no-ingress", "the platform team refuses to CREATE this Ingress")
 	if available := condition(t, refusalsNamespace, "no-ingress", "Available"); available != "True" {
 		t.Errorf("without its Ingress it is Available=%s, want True", available)
 	}

@@ -38,7 +38,7 @@ func (a *Applier) absent(ctx context.Context, owner client.Object, reference own
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return reconcileerror.Stale(fmt.Errorf("delete %s %s: %w", reference.Kind, key, err))
 	case err != nil:
-		return fmt.Errorf("delete %s %s: %w", reference.Kind, key, err)
+		return explainAs("delete", reference, err)
 	}
 	result.Changes = append(result.Changes, Change{Action: Deleted, Object: reference})
 	return nil

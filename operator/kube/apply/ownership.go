@@ -23,7 +23,7 @@ const (
 	// deletionRecheck is the longest time to wait for the event of a deletion in progress.
 	deletionRecheck = 5 * time.Second
 
-	// rejectionRecheck is the time between attempts to apply an object that the API server rejects. The cause may be a
+	// rejectionRecheck is the time between attempts to apply or delete an object where the API server rejects that. The cause may be a
 	// policy or a quota, whose changes are not watched.
 	rejectionRecheck = time.Minute
 )
@@ -113,11 +113,14 @@ func isEarlier(controller *metav1.OwnerReference, owner client.Object, ownerKind
 }
 
 // explain marks the error of a write with its class and reason. It returns nil for nil.
-func explain(reference owned.Reference, err error) error {
+func explain(reference owned.Reference, err error) error { return explainAs("apply", reference, err) }
+
+// explainAs is explain for another verb.
+func explainAs(verb string, reference owned.Reference, err error) error {
 	if err == nil {
 		return nil
 	}
-	wrapped := fmt.Errorf("apply %s %s: %w", reference.Kind, reference.Name, err)
+	wrapped := fmt.Errorf("%s %s %s: %w", verb, reference.Kind, reference.Name, err)
 	switch {
 	case apierrors.IsConflict(err):
 		return reconcileerror.Stale(wrapped)

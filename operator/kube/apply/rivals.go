@@ -35,7 +35,7 @@ func (a *Applier) writeOverRivals(
 	}
 	disowned, err := a.disown(ctx, wanted, found)
 	if err != nil {
-		return fmt.Errorf("repair %s %s: %w", reference.Kind, reference.Name, err)
+		return explain(reference, err)
 	}
 	if !disowned {
 		return explain(reference, rejection)
