@@ -80,7 +80,7 @@ func recordBaseline(t *testing.T, f *feed, w *workload) *baseline {
 		if err := s.await(func(s *scene) error { return errors.Join(quiet(s), current(s)) }); err != nil {
 			t.Fatal(err)
 		}
-		if found := s.violations(); len(found) > 0 {
+		if found := append(s.violations(), s.forbidden()...); len(found) > 0 {
 			t.Fatal(strings.Join(found, "\n"))
 		}
 		b.States, b.Counts = append(b.States, s.history.State(s.namespace)), append(b.Counts, s.history.Counts())

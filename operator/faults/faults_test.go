@@ -71,12 +71,18 @@ func TestFaults(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, p := range plans {
-		t.Run(p.id(), func(t *testing.T) {
-			t.Parallel()
-			defer noteFailure(t)
-			if !hasFailed.Load() {
-				p.run(t, f, baselines[p.workload.name], results)
+	together := slices.DeleteFunc(slices.Clone(plans), func(p *plan) bool { return p.restarts })
+	restarting := slices.DeleteFunc(plans, func(p *plan) bool { return !p.restarts })
+	for _, group := range slices.Concat([][]*plan{together}, slices.Collect(slices.Chunk(restarting, restartsAtOnce))) {
+		t.Run("group", func(t *testing.T) {
+			for _, p := range group {
+				t.Run(p.id(), func(t *testing.T) {
+					t.Parallel()
+					defer noteFailure(t)
+					if !hasFailed.Load() {
+						p.run(t, f, baselines[p.workload.name], results)
+					}
+				})
 			}
 		})
 	}
@@ -157,6 +163,9 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 		found = append(found, s.stays(b, p)...)
 	}
 	found = append(found, s.violations()...)
+	if !p.restarts {
+		found = append(found, s.forbidden()...)
+	}
 	for _, difference := range s.history.Counts().Differences(b.Counts, p.recreates) {
 		found = append(found, "O2: "+difference)
 	}

@@ -37,6 +37,10 @@ type plan struct {
 
 	// sparesPods is true if the fault is no reason to change more pods than without it.
 	sparesPods bool
+
+	// restarts is true if a part of the control plane restarts, which disturbs all plans that run at the same time. An API server that
+	// starts forbids everything until it has read the rights.
+	restarts bool
 }
 
 // id names the plan so that it can be run alone.
@@ -77,7 +81,7 @@ func plansOf(w *workload, b *baseline) []*plan {
 			all = append(all, p)
 		}
 	}
-	return slices.Concat(all, pairs(w, b), clocks(w))
+	return slices.Concat(all, pairs(w, b), clocks(w), restarts(w, b))
 }
 
 // pairsOfAWorkload is how many pairs of faults each workload meets.

@@ -67,7 +67,11 @@ func (p *process) kill() {
 
 func newScene(t *testing.T, f *feed, w *workload) *scene {
 	t.Helper()
-	s := &scene{T: t, namespace: cluster.Namespace(t), injector: inject.New()}
+	s := &scene{T: t, injector: inject.New()}
+	_ = undisturbed(func() error {
+		s.namespace = cluster.Namespace(t)
+		return nil
+	})
 	s.options = manager.Options{
 		MetricsAddress: "0", HealthAddress: "0", WatchNamespaces: []string{s.namespace}, Images: images, SecretRecheck: time.Second,
 		AgentStates: cluster.Agents(versionOf), Clock: clock.RealClock{},
@@ -145,20 +149,11 @@ func (s *scene) end() {
 
 // play lets users do everything, and waits for each step until they see what they want.
 func (s *scene) play(w *workload) error {
-	if w.prepare != nil {
-		if err := w.prepare(s); err != nil {
-			return fmt.Errorf("prepare: %w", err)
-		}
+	if err := undisturbed(func() error { return s.begin(w) }); err != nil {
+		return err
 	}
-	s.start()
 	for _, step := range w.steps {
-		if err := s.remember(); err != nil {
-			return err
-		}
-		for _, size := range step.sizes {
-			s.history.Allow(size)
-		}
-		if err := step.do(s); err != nil {
+		if err := undisturbed(func() error { return s.take(step) }); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 		if err := s.await(step.done); err != nil {
@@ -166,6 +161,28 @@ func (s *scene) play(w *workload) error {
 		}
 	}
 	return nil
+}
+
+// begin prepares a workload and starts the operator.
+func (s *scene) begin(w *workload) error {
+	if w.prepare != nil {
+		if err := w.prepare(s); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	s.start()
+	return nil
+}
+
+// take lets users do a step.
+func (s *scene) take(step step) error {
+	if err := s.remember(); err != nil {
+		return err
+	}
+	for _, size := range step.sizes {
+		s.history.Allow(size)
+	}
+	return step.do(s)
 }
 
 // later does something after some time. Until then, the fault is under way.

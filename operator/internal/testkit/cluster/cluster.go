@@ -100,7 +100,12 @@ func withAPIServer(run func() (int, error)) (code int, err error) {
 	if Config, err = environment.Start(); err != nil {
 		return 1, errors.Join(fmt.Errorf("start the API server: %w", err), environment.Stop())
 	}
-	defer func() { err = errors.Join(err, environment.Stop()) }()
+	defer func(directories ...string) { // Envtest leaves those of programs that were restarted.
+		err = errors.Join(err, environment.Stop())
+		for _, directory := range directories {
+			err = errors.Join(err, os.RemoveAll(directory))
+		}
+	}(environment.ControlPlane.APIServer.CertDir, environment.ControlPlane.Etcd.DataDir)
 	Config.QPS = -1
 	directory, err := os.MkdirTemp("", "kubeconfig-")
 	if err != nil {
