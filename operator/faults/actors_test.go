@@ -141,6 +141,7 @@ func (s *scene) objectOf(call inject.Call) *unstructured.Unstructured {
 func afterWrite(do func(*scene, *unstructured.Unstructured) error) func(*scene, inject.Call) func() int {
 	return func(s *scene, call inject.Call) func() int {
 		return s.injector.On(inject.Is(call), inject.After(func() {
+			defer s.happening()()
 			if err := do(s, s.objectOf(call)); client.IgnoreNotFound(err) != nil {
 				s.Errorf("another client: %v", err)
 			}
@@ -201,6 +202,7 @@ func createForeign(s *scene, call inject.Call) func() int {
 
 // killPods deletes all pods at once.
 func (s *scene) killPods() {
+	defer s.happening()()
 	err := cluster.Client.DeleteAllOf(s.Context(), &corev1.Pod{}, client.InNamespace(s.namespace), client.GracePeriodSeconds(0))
 	if err != nil {
 		s.Errorf("another client: %v", err)

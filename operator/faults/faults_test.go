@@ -145,11 +145,8 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 	if len(found) == 0 {
 		quiet := s.quiet(window)
 		if err := s.await(func(s *scene) error {
-			if err := errors.Join(quiet(s), current(s)); err != nil {
+			if err := errors.Join(quiet(s), current(s), s.isOver()); err != nil {
 				return err
-			}
-			if !s.isOver() {
-				return errors.New("the fault is under way")
 			}
 			if differences := b.fields.Differences(s.history.State(s.namespace), p.mayDiffer); len(differences) > 0 {
 				return fmt.Errorf("%s", strings.Join(differences, "\n"))

@@ -170,11 +170,15 @@ func (o *operand) testField(t *testing.T, f *feed, field field) {
 		if i < len(field.good) {
 			o.isShown(t, s, v, shown)
 			o.isAsCreated(t, f, s, until, v.spec)
-		} else if now := containers(s); !slices.Equal(now, pods) {
-			t.Errorf("O7: %s: the containers that run are %v, and were %v", v.spec, now, pods)
+		} else {
+			s.keeps(pods, "O7: "+v.spec)
+			s.crash() // The next process finds the bad value.
 		}
 		if err := errors.Join(o.change(s, base), s.await(o.settled(s, base))); err != nil {
 			t.Fatalf("O6: back from %s: %v\n%s", v.spec, err, s.summary())
+		}
+		if i >= len(field.good) {
+			s.keeps(pods, "O6: back from "+v.spec)
 		}
 		s.becomes("O6: back from "+v.spec, func() oracle.State { return before })
 		if t.Failed() {
@@ -262,6 +266,14 @@ func (o *operand) children(s *scene) string {
 		}
 	}
 	return strings.Join(all, "\n|\n")
+}
+
+// keeps fails the test unless the containers are those from before.
+func (s *scene) keeps(before []string, what string) {
+	s.Helper()
+	if now := containers(s); !slices.Equal(now, before) {
+		s.Errorf("%s: the containers that run are %v, and were %v", what, now, before)
+	}
 }
 
 // containers returns all containers that run, with how often they were restarted.

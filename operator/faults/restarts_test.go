@@ -93,14 +93,13 @@ func (o *outages) after(s *scene) inject.Action {
 
 // happen returns as soon as the part is down. The fault is under way until it is up again.
 func (o *outages) happen(s *scene) {
-	s.fault(1)
-	now := o.join()
+	over, now := s.happening(), o.join()
 	go func() {
+		defer over()
 		<-now.up
 		if now.err != nil && s.Context().Err() == nil {
 			s.Errorf("restart %s: %v", o.part, now.err)
 		}
-		s.fault(-1)
 	}()
 	<-now.down
 }

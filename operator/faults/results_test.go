@@ -18,6 +18,8 @@ type outcomes struct {
 	mutex   sync.Mutex
 	byFault map[string]*outcome
 	passed  io.Writer // Gets the plans that have passed, one in a line.
+	slowest string    // The plan that took longest.
+	longest time.Duration
 }
 
 type outcome struct {
@@ -48,6 +50,9 @@ func (o *outcomes) add(p *plan, reached bool, found []string, took time.Duration
 		_, _ = fmt.Fprintln(o.passed, p.id()) // Should that fail, it is only run once more.
 	}
 	o.byFault[name].add(result)
+	if took > o.longest {
+		o.slowest, o.longest = p.id(), took
+	}
 }
 
 // total is the sum of all.
@@ -74,5 +79,6 @@ func (o *outcomes) String() string {
 		line(name, *o.byFault[name])
 	}
 	line("all", sum)
+	fmt.Fprintf(&text, "slowest: %s, %.1f seconds\n", o.slowest, o.longest.Seconds())
 	return text.String()
 }

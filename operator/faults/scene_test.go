@@ -51,7 +51,7 @@ type process struct {
 
 // stopsWithin is how long a process may take to end after it was told to: reconciles that are under way may take eight seconds, and more on
 // a busy machine.
-const stopsWithin = time.Minute
+const stopsWithin = 20 * time.Second
 
 // kill ends the process without a further request.
 func (p *process) kill() {
@@ -201,11 +201,20 @@ func (s *scene) fault(more int) {
 	s.underWay += more
 }
 
-// isOver tells whether all faults have ended.
-func (s *scene) isOver() bool {
+// happening says that a fault is under way. It is so until a while after over was called, when its effects can be seen.
+func (s *scene) happening() (over func()) {
+	s.fault(1)
+	return func() { s.later(window, func() { s.fault(-1) }) }
+}
+
+// isOver says whether all faults have ended.
+func (s *scene) isOver() error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.underWay == 0
+	if s.underWay > 0 {
+		return errors.New("the fault is under way")
+	}
+	return nil
 }
 
 // remember notes the revision of the cluster.
@@ -225,55 +234,6 @@ func (s *scene) past() string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.revision
-}
-
-const (
-	// patience is how long a user waits at most.
-	patience = 100 * time.Second
-
-	// pollInterval is how long a user waits before they look again.
-	pollInterval = 50 * time.Millisecond
-)
-
-// await polls until check returns nil, for as long as a user waits.
-func (s *scene) await(check func(*scene) error) error { return s.within(patience, check) }
-
-// within polls until check returns nil. It looks as often as it can in that time on a machine that is free: on a busy one, on which
-// everything takes longer, it takes as much longer.
-func (s *scene) within(limit time.Duration, check func(*scene) error) (err error) {
-	for range limit / pollInterval {
-		if hasFailed.Load() {
-			return errEnough
-		}
-		if err = check(s); err == nil {
-			return nil
-		}
-		select {
-		case <-s.Context().Done():
-			return s.Context().Err()
-		case <-time.After(pollInterval):
-		}
-	}
-	return fmt.Errorf("not within %s: %w", limit, err)
-}
-
-// rest waits until nothing has happened for a while: no event of any object, and no write of the operator.
-func (s *scene) rest(quiet time.Duration) error {
-	return s.await(s.quiet(quiet))
-}
-
-// quiet says whether nothing has happened for a while since the first call.
-func (s *scene) quiet(long time.Duration) func(*scene) error {
-	before, since := -1, time.Now()
-	return func(s *scene) error {
-		if now := s.history.Changes() + s.injector.Writes(); now != before {
-			before, since = now, time.Now()
-		}
-		if time.Since(since) < long {
-			return errors.New("something still happens")
-		}
-		return nil
-	}
 }
 
 // create creates an object from its manifest.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,8 +19,11 @@ import (
 // steps is how many changes a sequence has.
 const steps = 6
 
-// testSequence changes the spec at random, and does not always wait. A spec that asks for something impossible is refused, and everything
-// is as in the beginning once nothing of it is left.
+// soon is the time after a change within which the operator crashes.
+const soon = time.Second
+
+// testSequence changes the spec at random, and does not always wait. After some changes the operator crashes, and another process goes on. A
+// spec that asks for something impossible is refused, and everything is as in the beginning once nothing of it is left.
 func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 	random := rand.New(rand.NewPCG(hash(o.name), n))
 	s := o.begin(t, f, o.settled)
@@ -32,6 +36,9 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 		if err == nil {
 			err = o.change(s, spec)
 		}
+		if random.IntN(3) == 0 {
+			s.later(time.Duration(random.Int64N(int64(soon))), s.crash)
+		}
 		if err == nil && random.IntN(2) == 0 {
 			err = s.await(o.settledOrRefused(s, spec))
 		}
@@ -40,6 +47,9 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 		}
 	}
 	spec, err := o.with(s, given.all()...)
+	if err == nil {
+		err = s.await((*scene).isOver)
+	}
 	if err == nil {
 		err = s.await(o.settledOrRefused(s, spec))
 	}

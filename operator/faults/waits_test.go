@@ -1,0 +1,62 @@
+//go:build faults
+
+package faults_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// patience is how long a user waits at most.
+	patience = 100 * time.Second
+
+	// pollInterval is the time between two checks.
+	pollInterval = 50 * time.Millisecond
+
+	// slowdown is how many times longer a busy machine may take than one that is free.
+	slowdown = 3
+)
+
+// await polls until check returns nil, for as long as a user waits.
+func (s *scene) await(check func(*scene) error) error { return s.within(patience, check) }
+
+// within polls until check returns nil, at most as often as a machine that is free can check in that time. On a busy machine, on which
+// everything takes longer, the same number of checks takes longer, but never longer than slowdown allows.
+func (s *scene) within(limit time.Duration, check func(*scene) error) (err error) {
+	end := time.Now().Add(slowdown * limit)
+	for checks := limit / pollInterval; checks > 0 && time.Now().Before(end); checks-- {
+		if hasFailed.Load() {
+			return errEnough
+		}
+		if err = check(s); err == nil {
+			return nil
+		}
+		select {
+		case <-s.Context().Done():
+			return s.Context().Err()
+		case <-time.After(pollInterval):
+		}
+	}
+	return fmt.Errorf("not within %s: %w", limit, err)
+}
+
+// rest waits until nothing has happened for a while: no event of any object, and no write of the operator.
+func (s *scene) rest(quiet time.Duration) error {
+	return s.await(s.quiet(quiet))
+}
+
+// quiet says whether nothing has happened for a while since the first call.
+func (s *scene) quiet(long time.Duration) func(*scene) error {
+	before, since := -1, time.Now()
+	return func(s *scene) error {
+		if now := s.history.Changes() + s.injector.Writes(); now != before {
+			before, since = now, time.Now()
+		}
+		if time.Since(since) < long {
+			return errors.New("something still happens")
+		}
+		return nil
+	}
+}
