@@ -18,8 +18,9 @@ import (
 const (
 	// fewConnections is the least that a cache may have.
 	fewConnections = 64
-	// crowdSize is how many of them clients can have: memcached keeps 9, and 5 for each of its four threads, and the agent has one.
-	crowdSize = fewConnections - 9 - 5*4 - 1
+	// crowdSize is how many of them clients can have: memcached keeps 9, and 5 for each of its four threads, it listens with one more if there
+	// is IPv6, and the agent has one. What asks the agent may have some more for a moment.
+	crowdSize, asking = fewConnections - 9 - 5*4 - 2, 3
 	// changedWhileFull is how long a change of a pod without free connections may take: the operator waits for a minute whether it gets ready.
 	changedWhileFull = 100 * time.Second
 )
@@ -73,7 +74,8 @@ func fullPod(t *testing.T) {
 func (p *production) crowd(host string) []*clients.Conn {
 	p.t.Helper()
 	crowd := p.fillUp(host)
-	if len(crowd) != crowdSize {
+	p.t.Logf("%s serves %d clients", host, len(crowd))
+	if len(crowd) > crowdSize+1 || len(crowd) < crowdSize-asking {
 		p.t.Errorf("%s serves %d clients, want %d", host, len(crowd), crowdSize)
 	}
 	return crowd

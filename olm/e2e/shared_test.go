@@ -5,8 +5,11 @@ package e2e
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/example/memcached-operator/olm/walk"
 )
 
 // TestInstalledOperator installs the operator once for all subtests that leave it as it is, and removes it as olm/README.md
@@ -17,6 +20,7 @@ func TestInstalledOperator(t *testing.T) {
 	must(t, err)
 	kubectl(ctx, t, "apply", "-f", suite.manifests) // As a user does.
 	must(t, suite.cluster.WaitInstalled(ctx, suite.version, 5*time.Minute))
+	runsStaged(ctx, t)
 
 	t.Run("a new cache costs few writes", newCacheCostsFewWrites)
 	t.Run("side by side", sideBySide)
@@ -34,6 +38,17 @@ func TestInstalledOperator(t *testing.T) {
 	t.Run("it moves to OLM v1 and back", movedToOLMv1)
 	must(t, suite.cluster.DeleteResources(ctx))
 	t.Run("its removal stops nothing, and leaves what the page says", func(t *testing.T) { uninstalled(t, before) })
+}
+
+// runsStaged fails the test unless the operator that runs is the staged one. OLM may take a bundle of the same version from a catalog that
+// was there some minutes ago.
+func runsStaged(ctx context.Context, t *testing.T) {
+	t.Helper()
+	image := kubectl(ctx, t, "get", "deployment", walk.Package+"-controller-manager", "-n", walk.Namespace, "-o", "jsonpath={.spec.template.spec.containers[0].image}")
+	_, want, _ := strings.Cut(suite.stage.Find(suite.version).OperatorImage, "@")
+	if _, got, _ := strings.Cut(image, "@"); got != want {
+		t.Fatalf("OLM has installed the operator %s, want %s: it still knows an earlier catalog. Run the tests again in five minutes", image, want)
+	}
 }
 
 // sideBySide runs subtests in parallel, the longest first. A subtest has a namespace or object names of its own.
