@@ -88,6 +88,17 @@ func (i *Injector) Writes() int {
 	return n
 }
 
+// Injected returns on how many requests actions have decided so far.
+func (i *Injector) Injected() int {
+	n := 0
+	for _, record := range i.Records() {
+		if record.Injected {
+			n++
+		}
+	}
+	return n
+}
+
 // begin records a request.
 func (i *Injector) begin(call Call, namespace string) (index int, action Action) {
 	i.mutex.Lock()
