@@ -88,18 +88,25 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// leaks waits until all goroutines have ended that were started since. Connections that nobody uses stay open for a while.
+// leaks waits until all goroutines have ended that were started since.
 func leaks(since goleak.Option) (err error) {
 	for end := time.Now().Add(stopsWithin); time.Now().Before(end); {
-		err = goleak.Find(since, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+		err = goleak.Find(since,
+			// Connections that nobody uses stay open for a while.
 			goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"),
+			// The stand-in for the kubelet watches pods anew from time to time, and after a restart of the API server. A watch that a process
+			// of the operator leaves would show in what reads it too.
+			goleak.IgnoreTopFunction("context.(*cancelCtx).propagateCancel.func2"),
+			goleak.IgnoreTopFunction("k8s.io/client-go/tools/cache.(*Reflector).startResync"),
+			goleak.IgnoreTopFunction("golang.org/x/net/http2.(*clientStream).writeRequest"),
+			goleak.IgnoreAnyFunction("k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive"),
+			// The API server and etcd that were started again run until all tests have ended.
+			goleak.IgnoreAnyFunction("os/exec.(*Cmd).Wait"),
 			// A queue whose controller ends while it hands out an object: https://github.com/kubernetes-sigs/controller-runtime/issues/3538,
 			// which releases after 0.24 mend.
 			goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleReadyItems"),
 			goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleWaitingItems"),
-			goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleAddBuffer"),
-			// Of a manager that watches some namespaces only, as those of the plans do.
-			goleak.IgnoreTopFunction("sigs.k8s.io/controller-runtime/pkg/cache.newMultiNamespaceInformerHandlerRegistration.func1"))
+			goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleAddBuffer"))
 		if err == nil {
 			return nil
 		}
@@ -215,7 +222,7 @@ func (s *scene) stays(b *baseline, p *plan) (found []string) {
 	return found
 }
 
-// summary returns what a person would look at first.
+// summary returns what a person reads first.
 func (s *scene) summary() string {
 	var text strings.Builder
 	state := s.history.State(s.namespace)

@@ -234,6 +234,7 @@ var (
 		`|^statefulsets/.*: status.(current|update)` +
 		`|example.com/(applied-hash|rendering|record)$|controller-revision-hash$` + // Hashes of what contains the namespace.
 		`|^secrets/(tls|users|expired): |nodePort$` +
+		`|annotations.cache.example.com/memcached-version$` + // No reason to start pods of another template.
 		`|^pods/.*: spec.containers\[0\].args`) // Running pods keep them where the change needs no restart.
 
 	templateNumbers = regexp.MustCompile(`template\d+`)

@@ -1,7 +1,6 @@
 package desired
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -63,10 +62,11 @@ func checkUsersOf(in inputs.Inputs, given *inputs.Workload, decision pending.Dec
 		templates = append(templates, decision.Wanted)
 	}
 	for _, template := range templates {
-		version := in.Images.VersionOf(pending.ImagesOf(template)[pod.MemcachedContainer])
+		recorded := ""
 		if template.ObjectMetaApplyConfiguration != nil {
-			version = cmp.Or(template.Annotations[pod.VersionAnnotation], version)
+			recorded = template.Annotations[pod.VersionAnnotation]
 		}
+		version := in.VersionOf(pending.ImagesOf(template)[pod.MemcachedContainer], recorded)
 		if err := secrets.Users(in.Users, version); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -137,6 +138,16 @@ func (i Images) VersionOf(image string) string {
 		}
 	}
 	return ""
+}
+
+// VersionOf returns the version of memcached in an image, empty if it is unknown. The spec knows best that of its own image: a template
+// stays as it is if users say only that. recorded is what a template or a pod says.
+func (in Inputs) VersionOf(image, recorded string) string {
+	said := ""
+	if spec := in.Memcached.Spec; image != "" && image == spec.Image {
+		said = spec.Version
+	}
+	return cmp.Or(said, recorded, in.Images.VersionOf(image))
 }
 
 // The annotations on a Deployment or StatefulSet in which v0.3.0 recorded what it gave the workload. They are read until there is a

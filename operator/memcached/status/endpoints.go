@@ -64,7 +64,7 @@ func endpoint(in inputs.Inputs, seen Runtime, source *corev1.Pod) v1alpha1.Memca
 		endpoint.Host = source.Name + "." + desired.Host(in.Memcached.Namespace, in.Memcached.Name)
 	}
 	if memcached := pods.Container(source.Spec.Containers, pod.MemcachedContainer); memcached != nil {
-		endpoint.Version = cmp.Or(source.Annotations[pod.VersionAnnotation], in.Images.VersionOf(memcached.Image))
+		endpoint.Version = in.VersionOf(memcached.Image, source.Annotations[pod.VersionAnnotation])
 	}
 	setStart(&endpoint, in, source, seen.States[source.Name])
 	return endpoint

@@ -54,6 +54,7 @@ func TestEndpoints(t *testing.T) {
 		before v1alpha1.MemcachedStatus
 		pods   []corev1.Pod
 		agents map[string]*agentapi.State
+		spec   v1alpha1.MemcachedSpec
 		want   string // pod, address, version, ready, items
 	}{
 		"in the order of ordinals": {pods: []corev1.Pod{podOf(0), podOf(10), podOf(2)},
@@ -67,6 +68,13 @@ func TestEndpoints(t *testing.T) {
 		"an image of the user's with a known version": {pods: []corev1.Pod{podOf(0, func(p *corev1.Pod) {
 			p.Spec.Containers[0].Image, p.Annotations = "mine", map[string]string{pod.VersionAnnotation: "1.6.38"}
 		})}, want: "cache-0 10.0.0.0 1.6.38 true Cold"},
+		"an image of the user's whose version was said later": {spec: v1alpha1.MemcachedSpec{Image: "mine", Version: "1.6.40"}, pods: []corev1.Pod{
+			podOf(0, func(p *corev1.Pod) { p.Spec.Containers[0].Image = "mine" }),
+			podOf(1, func(p *corev1.Pod) {
+				p.Spec.Containers[0].Image, p.Annotations = "mine", map[string]string{pod.VersionAnnotation: "1.6.38"}
+			}),
+			podOf(2, func(p *corev1.Pod) { p.Spec.Containers[0].Image = "another" }),
+		}, want: "cache-0 10.0.0.0 1.6.40 true Cold, cache-1 10.0.0.1 1.6.40 true Cold, cache-2 10.0.0.2  true Cold"},
 		"a warm start": {pods: []corev1.Pod{podOf(0, keeping)}, agents: map[string]*agentapi.State{"cache-0": {Warm: true}},
 			want: "cache-0 10.0.0.0 1.6.45 true Warm"},
 		"a cold start that could have been warm": {pods: []corev1.Pod{podOf(0, keeping)}, agents: map[string]*agentapi.State{"cache-0": {}},
@@ -77,6 +85,7 @@ func TestEndpoints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := of(testkit.MakeMemcached("cache").Status(test.before).Obj())
+			in.Memcached.Spec = test.spec
 			in.Images = inputs.Images{Memcached: map[string]string{"1.6.45": "memcached:new"}}
 			got := status.Memcached(in, desired.Plan{}, status.Runtime{States: test.agents}, conditions.Reconcile{Now: testkit.Now, Observed: workload.Observed{Pods: test.pods}})
 			var words []string
