@@ -22,7 +22,7 @@ func onNodes(t *testing.T) {
 	}{
 		{"pods are spread over nodes and zones", spreadOver},
 		{"pods that no node takes are reported", unscheduled},
-		{"only pods that run anywhere are on nodes of other architectures", otherArchitecture},
+		{"the operator and its caches wait for a node of their architecture", otherArchitecture},
 		{"a drain goes to its end and leaves enough pods", drained},
 		{"a node that is lost and comes back changes nothing", lostAndBack},
 		{"a node without power takes only its own items", withoutPower},
