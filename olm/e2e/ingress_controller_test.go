@@ -57,10 +57,11 @@ func startIngressController(t *testing.T, trusts *tls.Config) *ingressController
 	return c
 }
 
+// makeIngressClass makes a class of Traefik, which reads no others.
 func makeIngressClass(t *testing.T) {
 	t.Helper()
 	must(t, applyManifest(t, fmt.Sprintf(
-		`{"apiVersion":"networking.k8s.io/v1","kind":"IngressClass","metadata":{"name":%q},"spec":{"controller":"example.com/loopback"}}`, ingressClass)))
+		`{"apiVersion":"networking.k8s.io/v1","kind":"IngressClass","metadata":{"name":%q},"spec":{"controller":"traefik.io/ingress-controller"}}`, ingressClass)))
 	t.Cleanup(func() { must(t, suite.cluster.Delete(context.Background(), "ingressclass", ingressClass)) })
 }
 

@@ -27,7 +27,9 @@ func NewWeb(name, url string) *Web {
 func (w *Web) Through(address string, config *tls.Config) *Web {
 	dialer := &net.Dialer{}
 	w.client.Transport = &http.Transport{DisableKeepAlives: true, TLSClientConfig: config,
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) { return dialer.DialContext(ctx, network, address) }}
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, address)
+		}}
 	return w
 }
 
