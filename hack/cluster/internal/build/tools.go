@@ -85,7 +85,7 @@ var OLMv1Resolver = Tool{Module: "olmv1", Tags: containersTags, LDFlags: strip, 
 var NetworkPolicies = Tool{Module: "network-policies", Packages: []string{"."}, LDFlags: strip, Cold: "1 min"}
 
 // IngressController serves Ingresses, for tests.
-var IngressController = Tool{Module: "ingress-controller", Packages: []string{"."}, LDFlags: strip, Cold: "2 min"}
+var IngressController = Tool{Module: "ingress-controller", Packages: []string{"."}, LDFlags: strip, Cold: "3 min"}
 
 // OPM holds the catalog server and the probe of its pods.
 var OPM = Tool{
