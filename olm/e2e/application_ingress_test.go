@@ -91,7 +91,7 @@ func (a routedApplications) updated(t *testing.T) {
 		before := podsOf(t, "routed")
 		patchSpec(t, "routed", change.spec)
 		waitReady(t, "default", "routed")
-		waitPods(t, "default", "routed", 2)
+		waitPods(t, "routed", 2)
 		if podsOf(t, "routed") == before {
 			t.Errorf("the new %s has not reached the pods", change.what)
 		}
@@ -103,7 +103,7 @@ func (a routedApplications) scaled(t *testing.T) {
 	for _, replicas := range []int{3, 1} {
 		kubectl(t.Context(), t, "scale", "application", "routed", "-n", "default", fmt.Sprintf("--replicas=%d", replicas))
 		waitReady(t, "default", "routed")
-		waitPods(t, "default", "routed", replicas)
+		waitPods(t, "routed", replicas)
 		a.failNoRequest(t, fmt.Sprintf("%d pods", replicas))
 	}
 }

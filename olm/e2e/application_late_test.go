@@ -28,7 +28,7 @@ func learnLate(t *testing.T) {
 		before := podsOf(t, name)
 		patchSpec(t, name, fmt.Sprintf(`{"env":[{"name":"GREETING","value":"hello %d"}]}`, i))
 		waitReady(t, "default", name)
-		waitPods(t, "default", name, 2)
+		waitPods(t, name, 2)
 		if podsOf(t, name) == before {
 			t.Errorf("update %d has not reached the pods", i)
 		}

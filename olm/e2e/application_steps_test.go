@@ -140,11 +140,11 @@ func waitGone(t *testing.T, namespace, name string, kinds ...string) {
 	}))
 }
 
-// waitPods waits until the Application has n pods, including those that are being deleted.
-func waitPods(t *testing.T, namespace, name string, n int) {
+// waitPods waits until the Application in the namespace default has n pods, including those that are being deleted.
+func waitPods(t *testing.T, name string, n int) {
 	t.Helper()
 	must(t, walk.Within(t.Context(), time.Minute, "the replaced pods to go", func(ctx context.Context) error {
-		pods, err := suite.cluster.Kubectl(ctx, "get", "pods", "-n", namespace, "-l", instance(name), "-o", "name")
+		pods, err := suite.cluster.Kubectl(ctx, "get", "pods", "-n", "default", "-l", instance(name), "-o", "name")
 		if err == nil && len(strings.Fields(pods)) != n {
 			err = fmt.Errorf("there are %v", strings.Fields(pods))
 		}

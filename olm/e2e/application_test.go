@@ -126,7 +126,7 @@ func updatesFailNoRequest(t *testing.T) {
 		if podsOf(t, name) == before {
 			t.Errorf("the new %s has not reached the pods", what)
 		}
-		waitPods(t, "default", name, 2)
+		waitPods(t, name, 2)
 		counts := visitor(t)
 		t.Logf("update of the %s: %d requests, %d failed, the slowest took %s", what, counts.Requests, counts.Failed, counts.Slowest)
 		if counts.Requests < 20 || counts.Failed > 0 {

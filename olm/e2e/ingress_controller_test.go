@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -94,7 +95,7 @@ func (c *ingressController) waitServed(t *testing.T, url, application string) {
 		}
 		var got page
 		if err := json.Unmarshal(content, &got); err != nil || !strings.HasPrefix(got.Pod, application+"-") {
-			return fmt.Errorf("the answer is %q (%v)", content, err)
+			return errors.Join(fmt.Errorf("the answer is %q", content), err)
 		}
 		return nil
 	}))
@@ -107,7 +108,7 @@ func (c *ingressController) waitRefused(t *testing.T, url string) {
 	must(t, walk.Within(t.Context(), time.Minute, url+" to be refused", func(ctx context.Context) error {
 		content, err := web.Page(ctx)
 		if err == nil || !strings.Contains(err.Error(), "404") {
-			return fmt.Errorf("it is answered with %q (%v)", content, err)
+			return errors.Join(fmt.Errorf("it is answered with %q", content), err)
 		}
 		return nil
 	}))

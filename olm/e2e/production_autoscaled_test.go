@@ -51,7 +51,7 @@ func autoscaledApplication(t *testing.T) {
 		autoscale(t, "app.example.com/v1alpha1", "Application", name, bounds.least, bounds.most)
 		kubectl(t.Context(), t, "wait", "application/"+name, "-n", "default", fmt.Sprintf("--for=jsonpath={.spec.replicas}=%d", bounds.size), "--timeout=1m")
 		waitReady(t, "default", name)
-		waitPods(t, "default", name, int(bounds.size))
+		waitPods(t, name, int(bounds.size))
 	}
 }
 
