@@ -214,41 +214,6 @@ func (o *operand) isAsCreated(t *testing.T, f *feed, s *scene, until end, change
 	s.becomes(fmt.Sprintf("O5: %v", changes), func() oracle.State { return fresh.history.State(fresh.namespace) })
 }
 
-// becomes fails the test unless the state comes to be as wanted, but for fields that tell of the way.
-func (s *scene) becomes(what string, want func() oracle.State) {
-	s.Helper()
-	if err := s.within(lag, func(s *scene) error {
-		baseline := oracle.NewBaseline(withoutTheWay(want()))
-		if differences := baseline.Differences(withoutTheWay(s.history.State(s.namespace)), ofTheWay.MatchString); len(differences) > 0 {
-			return errors.New(strings.Join(differences, "\n"))
-		}
-		return nil
-	}); err != nil {
-		s.Errorf("%s: %v", what, err)
-	}
-}
-
-var (
-	// ofTheWay are the fields that say how an object came to be as it is.
-	ofTheWay = regexp.MustCompile(`^(replicasets|controllerrevisions)/|: managers$|[gG]eneration$|deployment.kubernetes.io/revision$` +
-		`|^statefulsets/.*: status.(current|update)` +
-		`|example.com/(applied-hash|rendering|record)$|controller-revision-hash$` + // Hashes of what contains the namespace.
-		`|^secrets/(tls|users|expired): |nodePort$` +
-		`|annotations.cache.example.com/memcached-version$` + // No reason to start pods of another template.
-		`|^pods/.*: spec.containers\[0\].args`) // Running pods keep them where the change needs no restart.
-
-	templateNumbers = regexp.MustCompile(`template\d+`)
-)
-
-// withoutTheWay returns a state in which all templates have the same number.
-func withoutTheWay(state oracle.State) oracle.State {
-	now := oracle.State{}
-	for field, value := range state {
-		now[templateNumbers.ReplaceAllString(field, "template")] = templateNumbers.ReplaceAllString(value, "template")
-	}
-	return now
-}
-
 // children returns the YAML of all objects that are there beside the operand.
 func (o *operand) children(s *scene) string {
 	var all []string

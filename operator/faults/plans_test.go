@@ -266,8 +266,7 @@ func lateWrite(s *scene, call inject.Call) func() int {
 		if old == nil {
 			return send.RoundTrip(request)
 		}
-		s.fault(1)
-		defer s.later(lateTime, func() { s.fault(-1) })
+		defer s.happening()()
 		old.Pause()
 		s.start()
 		_ = s.rest(time.Second)
