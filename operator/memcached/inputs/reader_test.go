@@ -2,6 +2,7 @@ package inputs_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -113,6 +114,44 @@ func TestRecordsOfAnOrphanedStatefulSetAreInUse(t *testing.T) {
 	}
 	if in.StatefulSet == nil || in.StatefulSet.Uses("record-0") || !in.StatefulSet.Uses("record-1") || !in.StatefulSet.Uses("record-2") {
 		t.Errorf("the StatefulSet was given %+v", in.StatefulSet)
+	}
+}
+
+// The caches of the operator may have the StatefulSet before its revisions. A record that a revision refers to must not count as unused
+// meanwhile: it would be removed, and the pods of the revision could not be compared any more.
+func TestARecordIsInUseThoughItsRevisionIsNotCachedYet(t *testing.T) {
+	owner := testkit.MakeMemcached("cache").Namespace("default").UID("owner").Size(1).Obj()
+	owner.Spec.Workload = v1alpha1.WorkloadStatefulSet
+	own := []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "cache", OwnerReferences: own, Annotations: map[string]string{owned.RecordAnnotation: "record-2"},
+	}}
+	var records []client.Object
+	for number := range int64(3) {
+		name := fmt.Sprintf("record-%d", number)
+		records = append(records, &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: name, OwnerReferences: own, Annotations: map[string]string{inputs.NoteAnnotation: `{"spec":{"size":0}}`},
+				Labels: map[string]string{owned.LabelManagedBy: owned.Manager, inputs.CacheLabel: "cache"},
+			},
+			Revision: number, Data: runtime.RawExtension{Raw: []byte(`{"workload":"StatefulSet","template":{"metadata":{"name":"` + name + `"}}}`)},
+		})
+	}
+	revision := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache-1", Labels: owned.Identity{Name: inputs.ApplicationName, Instance: "cache"}.Selector()},
+		Data:       runtime.RawExtension{Raw: []byte(`{"spec":{"template":{"metadata":{"annotations":{"` + owned.RecordAnnotation + `":"record-1"}}}}}`)},
+	}
+	none := func() (inputs.Features, error) { return inputs.Features{}, nil }
+	live := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(append(records, set, revision)...).Build()
+	for name, cached := range map[string][]client.Object{"no revision": {set}, "only records": append(slices.Clone(records), set)} {
+		reader := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(cached...).Build()
+		in, err := (&inputs.Reader{Cached: reader, Live: live, Features: none}).Read(t.Context(), owner, metav1.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in.StatefulSet == nil || !in.StatefulSet.Uses("record-1") || in.StatefulSet.Uses("record-0") {
+			t.Errorf("%s is cached: the StatefulSet was given %+v", name, in.StatefulSet)
+		}
 	}
 }
 

@@ -180,10 +180,27 @@ func withoutRecordName(template *corev1ac.PodTemplateSpecApplyConfiguration) *co
 }
 
 // revisionRecords returns the records that revisions of the StatefulSet refer to. Revisions that it has lost or not adopted yet count.
+// A record that none refers to is removed, so the API server is asked for revisions that the caches may not have yet.
 func (m *Reader) revisionRecords(ctx context.Context, in *Inputs) (map[string]*Record, error) {
+	cached, err := m.recordsOfRevisions(ctx, m.Cached, in)
+	if err != nil || !in.StatefulSet.hasUnused(in.Records, cached) {
+		return cached, err
+	}
+	return m.recordsOfRevisions(ctx, m.Live, in)
+}
+
+// hasUnused reports whether there is a record of the StatefulSet that it does not have now, and that is not among those in use.
+func (w *Workload) hasUnused(records []Record, used map[string]*Record) bool {
+	return slices.ContainsFunc(records, func(r Record) bool {
+		given := w.Record != nil && w.Record.Name == r.Name
+		return r.Workload == StatefulSet && !given && !(&Workload{Records: used}).Uses(r.Name)
+	})
+}
+
+func (m *Reader) recordsOfRevisions(ctx context.Context, reader client.Reader, in *Inputs) (map[string]*Record, error) {
 	found := &appsv1.ControllerRevisionList{}
 	selector := client.MatchingLabels(owned.Identity{Name: ApplicationName, Instance: in.Memcached.Name}.Selector())
-	if err := m.Cached.List(ctx, found, client.InNamespace(in.Memcached.Namespace), selector); err != nil {
+	if err := reader.List(ctx, found, client.InNamespace(in.Memcached.Namespace), selector); err != nil {
 		return nil, fmt.Errorf("list the revisions of %s/%s: %w", in.Memcached.Namespace, in.Memcached.Name, err)
 	}
 	return recordsOf(in.Records, found.Items), nil
