@@ -29,7 +29,7 @@ STATE ?= $(CACHE)/faults.txt
 FUZZTIME ?= 5m
 FUZZERS ?= 1
 E2E_TAGS := e2e
-E2E_TIMEOUT := 75m
+E2E_TIMEOUT := 90m
 # As images and tools are built, so that nothing is compiled twice.
 GO_RUN := go run -trimpath
 CLUSTER := go run -C $(CURDIR)/hack/cluster -trimpath .

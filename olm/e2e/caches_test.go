@@ -145,6 +145,9 @@ func haveAgent(ctx context.Context, key types.NamespacedName, image string) erro
 		return err
 	}
 	var old []error
+	if len(list.Items) == 0 {
+		old = append(old, errors.New(key.Name+" has no pod"))
+	}
 	for _, pod := range list.Items {
 		if agent := imageIn(&pod, "agent"); agent != "" && agent != image {
 			old = append(old, fmt.Errorf("the agent of %s is %s", pod.Name, agent))

@@ -107,7 +107,7 @@ func (c *ingressController) waitRefused(t *testing.T, url string) {
 	web := c.client(url)
 	must(t, walk.Within(t.Context(), time.Minute, url+" to be refused", func(ctx context.Context) error {
 		content, err := web.Page(ctx)
-		if err == nil || !strings.Contains(err.Error(), "404") {
+		if err == nil || !strings.Contains(err.Error(), "status 404") {
 			return errors.Join(fmt.Errorf("it is answered with %q", content), err)
 		}
 		return nil

@@ -51,7 +51,13 @@ func uncordon(ctx context.Context, t *testing.T, nodes ...string) {
 // settled waits until all nodes and pods of the cluster are ready, those of OLM among them, and OLM's API answers.
 func settled(t *testing.T) {
 	t.Helper()
-	must(t, walk.Within(t.Context(), 4*time.Minute, "all nodes and pods to be ready", func(ctx context.Context) error {
+	settle(t.Context(), t)
+}
+
+// settle is settled for what ends a test.
+func settle(ctx context.Context, t *testing.T) {
+	t.Helper()
+	must(t, walk.Within(ctx, 4*time.Minute, "all nodes and pods to be ready", func(ctx context.Context) error {
 		var nodes corev1.NodeList
 		var all corev1.PodList
 		if err := errors.Join(suite.cluster.Client.List(ctx, &nodes), suite.cluster.Client.List(ctx, &all)); err != nil {

@@ -22,7 +22,7 @@ const (
 	// is IPv6, and the agent has one. What asks the agent may have some more for a moment.
 	crowdSize, asking = fewConnections - 9 - 5*4 - 2, 3
 	// changedWhileFull is how long a change of a pod without free connections may take: the operator waits for a minute whether it gets ready.
-	changedWhileFull = 100 * time.Second
+	changedWhileFull = 150 * time.Second
 )
 
 // Clients take all connections of a pod. It is not ready then, and nothing restarts it. Who is connected is served, and changes go on after a

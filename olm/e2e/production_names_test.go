@@ -21,6 +21,9 @@ import (
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
+// podsStart is how long the pods of a cache may take to become ready beside those of other tests.
+const podsStart = time.Minute
+
 // contested are the kinds of objects that two owners may want to have under one name.
 var contested = []schema.GroupVersionKind{
 	{Group: "apps", Version: "v1", Kind: "StatefulSet"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
@@ -58,9 +61,9 @@ func namesTaken(t *testing.T) {
 	p.unnoticed("clients of their memcached", load)
 
 	must(t, load.Stop())
-	start := time.Now()
 	kubectl(t.Context(), t, "delete", "-n", theirs, "-f", file, "--timeout=1m")
-	p.ready(time.Until(start.Add(retried)))
+	start := time.Now()
+	p.ready(retried + podsStart)
 	t.Logf("ready %s after they removed theirs", time.Since(start).Round(time.Second))
 	p = produced(t, p.key, p.size)
 	for name, pod := range p.pods() {
@@ -122,9 +125,9 @@ func oneName(t *testing.T) {
 	unchanged(t, there, before)
 	waitReady(t, there, name)
 
-	start := time.Now()
 	deleteApplication(t, there, name)
-	late.ready(time.Until(start.Add(retried)))
+	start := time.Now()
+	late.ready(retried + podsStart)
 	t.Logf("ready %s after the Application is gone", time.Since(start).Round(time.Second))
 	kubectl(t.Context(), t, "delete", "memcached", name, "-n", there, "--cascade=foreground", "--timeout=1m")
 	s.unharmed()

@@ -75,8 +75,10 @@ func refusedByPolicy(t *testing.T) {
 
 	start := time.Now()
 	permit()
-	for i, cache := range caches {
+	for _, cache := range caches {
 		cache.ready(time.Until(start.Add(retried)))
+	}
+	for i, cache := range caches {
 		if refused := refusedObjects[i]; refused.operation == "DELETE" {
 			printsLines(t, 0, refused.kind, refused.cache, "--ignore-not-found")
 		} else {
@@ -135,8 +137,8 @@ func refuseObjects(t *testing.T) (permit func()) {
 	t.Helper()
 	file := filepath.Join(suite.root, "olm", "e2e", "testdata", "refusals.yaml")
 	remove := func() { must(t, suite.cluster.Delete(context.Background(), "-f", file)) }
-	kubectl(t.Context(), t, "apply", "-f", file)
 	t.Cleanup(remove)
+	kubectl(t.Context(), t, "apply", "-f", file)
 	must(t, walk.Within(t.Context(), 30*time.Second, "the policy to refuse objects", func(ctx context.Context) error {
 		_, err := suite.cluster.Kubectl(ctx, "create", "service", "clusterip", "no-service", "--tcp=80", "-n", refusalsNamespace, "--dry-run=server")
 		if err != nil && strings.Contains(err.Error(), "the platform team refuses to CREATE this Service") {

@@ -57,6 +57,7 @@ func TestChaosDuringUpgrades(t *testing.T) {
 	_, err := suite.cluster.WaitPlan(ctx, releases[0].version, 3*time.Minute)
 	must(t, err)
 
+	t.Cleanup(func() { settle(context.Background(), t) })
 	k := startKills(t, plan, used.losePower)
 	done := upgradeMeanwhile(ctx, t, releases, k.begun.Add(duration))
 	k.ended.Wait()
@@ -86,7 +87,6 @@ func TestChaosDuringUpgrades(t *testing.T) {
 		pod.answered(t)
 	}
 	oneAtATime(t, all, warmCache)
-	settled(t)
 }
 
 // chaosAsked returns how long parts are killed, and the seed. It prints how to repeat the run, once more if the test fails.

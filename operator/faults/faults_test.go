@@ -192,7 +192,7 @@ func (p *plan) recreates(key string) bool {
 // ends waits until everything is as without the fault, and says what is not, or does not stay so. A request that the operator makes at
 // intervals may meet its fault only now, so it waits once more then.
 func (p *plan) ends(s *scene, b *baseline) []string {
-	for {
+	for range 5 {
 		quiet := s.quiet(window)
 		if err := s.await(func(s *scene) error {
 			if err := errors.Join(quiet(s), current(s), s.isOver()); err != nil {
@@ -210,6 +210,7 @@ func (p *plan) ends(s *scene, b *baseline) []string {
 			return found
 		}
 	}
+	return []string{"O3: the fault does not end"}
 }
 
 // stays says what happens although everything is as it should be.

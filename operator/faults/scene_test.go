@@ -149,7 +149,17 @@ func (s *scene) end() {
 
 // play lets users do everything, and waits for each step until they see what they want.
 func (s *scene) play(w *workload) error {
-	if err := undisturbed(func() error { return s.begin(w) }); err != nil {
+	if w.prepare != nil {
+		if err := undisturbed(func() error { return w.prepare(s) }); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	if w.prepared != nil {
+		if err := s.await(w.prepared); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	if err := undisturbed(func() error { s.start(); return nil }); err != nil {
 		return err
 	}
 	for _, step := range w.steps {
@@ -160,17 +170,6 @@ func (s *scene) play(w *workload) error {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
-	return nil
-}
-
-// begin prepares a workload and starts the operator.
-func (s *scene) begin(w *workload) error {
-	if w.prepare != nil {
-		if err := w.prepare(s); err != nil {
-			return fmt.Errorf("prepare: %w", err)
-		}
-	}
-	s.start()
 	return nil
 }
 

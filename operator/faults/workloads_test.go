@@ -27,9 +27,11 @@ func versionOf(of string) string { return map[string]string{image: "1.6.18", new
 type workload struct {
 	name    string
 	options func(*manager.Options)
-	prepare func(*scene) error // Before the operator starts.
 	steps   []step
 	removes bool // Whether users delete what they had.
+
+	// prepare makes what there is before the operator starts, and prepared says whether all of it is there.
+	prepare, prepared func(*scene) error
 
 	// drops are the objects that users stop wanting while their owner stays.
 	drops []string

@@ -35,7 +35,7 @@ func (a *Applier) writeOverRivals(
 	}
 	disowned, err := a.disown(ctx, wanted, found)
 	if err != nil {
-		return explain(reference, err)
+		return explainAs("repair", reference, err)
 	}
 	if !disowned {
 		return explain(reference, rejection)

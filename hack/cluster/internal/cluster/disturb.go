@@ -68,8 +68,8 @@ func (c *Cluster) Start(ctx context.Context, names []string) error {
 // awaitStart waits until a process is ready. A kubelet ends, for example, if it starts while its containerd still looks for containers, so
 // a process that has ended is started again, but not for ever: one that always ends has a cause that time does not remove.
 func (c *Cluster) awaitStart(ctx context.Context, spec process.Spec) error {
-	const patience, often, mostStarts = 2 * time.Minute, 2 * time.Second, 5
-	starts := 0
+	const patience, often, mostStarts, hopeful = 2 * time.Minute, 2 * time.Second, 5, 20 * time.Second
+	starts, begun := 0, time.Now()
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, often, patience, true, func(ctx context.Context) (bool, error) {
 		running, err := c.ensure(spec)
@@ -79,7 +79,7 @@ func (c *Cluster) awaitStart(ctx context.Context, spec process.Spec) error {
 		if last = running.Await(ctx, patience, spec.Ready); last == nil {
 			return true, nil
 		}
-		if starts++; starts == mostStarts {
+		if starts++; starts >= mostStarts && time.Since(begun) > hopeful {
 			return false, fmt.Errorf("%s ended after each of %d starts: %w", spec.Name, starts, last)
 		}
 		return false, nil
