@@ -96,7 +96,7 @@ func inRefusals(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: refusalsNamespace, Name: name}
 }
 
-// refusedCache is a cache with items and clients, of which one object is refused.
+// refusedCache is a cache with items and clients. A policy refuses one of its objects.
 type refusedCache struct {
 	*production
 	servers []*clients.Memcached

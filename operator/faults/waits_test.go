@@ -22,8 +22,8 @@ const (
 // await polls until check returns nil, for as long as a user waits.
 func (s *scene) await(check func(*scene) error) error { return s.within(patience, check) }
 
-// within polls until check returns nil, at most as often as a machine that is free can check in that time. On a busy machine, on which
-// everything takes longer, the same number of checks takes longer, but never longer than slowdown allows.
+// within polls until check returns nil, at most as often as an idle machine can check in that time. A busy machine needs longer for this
+// number of checks, and gets slowdown times the limit at most.
 func (s *scene) within(limit time.Duration, check func(*scene) error) (err error) {
 	end := time.Now().Add(slowdown * limit)
 	for checks := limit / pollInterval; checks > 0 && time.Now().Before(end); checks-- {
