@@ -127,7 +127,7 @@ func explainAs(verb string, reference owned.Reference, err error) error {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return reconcileerror.Waiting(v1alpha1.ReasonWaitingForDeletion, deletionRecheck, fmt.Errorf(
 			"namespace %s is being deleted; no objects can be created in it", reference.Namespace))
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+	case reconcileerror.Refused(err):
 		return reconcileerror.Waiting(v1alpha1.ReasonRejected, rejectionRecheck, wrapped)
 	}
 	return wrapped

@@ -30,14 +30,23 @@ func TestARepairThatAPolicyRefusesIsReported(t *testing.T) {
 	if err := cluster.Client.Patch(t.Context(), service, client.RawPatch("application/strategic-merge-patch+json", []byte(edit))); err != nil {
 		t.Fatal(err)
 	}
-	refuse(t, service)
+	refuse(t, service, metav1.StatusReasonInvalid)
 	_, err := live().Apply(t.Context(), owner, plan)
 	wantRefused(t, err, "Service "+owner.Name)
 }
 
+// Policies choose the reason of their answer.
 func TestADeletionThatAPolicyRefusesIsReported(t *testing.T) {
+	for _, reason := range []metav1.StatusReason{
+		metav1.StatusReasonForbidden, metav1.StatusReasonInvalid, metav1.StatusReasonRequestEntityTooLarge,
+	} {
+		t.Run(string(reason), func(t *testing.T) { refuseDeletion(t, reason) })
+	}
+}
+
+func refuseDeletion(t *testing.T, reason metav1.StatusReason) {
 	owner, plan := newApplication(t)
-	refuse(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name}})
+	refuse(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name}}, reason)
 	reference := owned.Reference{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), Namespace: owner.Namespace, Name: owner.Name}
 	plan.Present = slices.DeleteFunc(plan.Present, func(c owned.Configuration) bool { return owned.ReferenceTo(c) == reference })
 	plan.Absent = append(plan.Absent, reference)
@@ -55,8 +64,8 @@ func wantRefused(t *testing.T, err error, object string) {
 	}
 }
 
-// refuse creates a policy that refuses changes of Services in the namespace of one, and waits until it applies.
-func refuse(t *testing.T, service *corev1.Service) {
+// refuse creates a policy that refuses changes of Services in the namespace of one, for a reason, and waits until it applies.
+func refuse(t *testing.T, service *corev1.Service, reason metav1.StatusReason) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: service.Namespace + ".example.com"}
 	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: meta, Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -64,7 +73,7 @@ func refuse(t *testing.T, service *corev1.Service) {
 			Operations: []admissionv1.OperationType{admissionv1.Update, admissionv1.Delete},
 			Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}},
 		}}}},
-		Validations: []admissionv1.Validation{{Expression: "false", Message: "nobody changes Services"}},
+		Validations: []admissionv1.Validation{{Expression: "false", Message: "nobody changes Services", Reason: &reason}},
 	}}
 	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
 		PolicyName: meta.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
@@ -82,7 +91,7 @@ func refuse(t *testing.T, service *corev1.Service) {
 	}
 	label := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"example.com/probe":"yes"}}}`))
 	testkit.Await(t, "the policy to refuse changes", func(ctx context.Context) error {
-		if err := cluster.Client.Patch(ctx, service.DeepCopy(), label, client.DryRunAll); !apierrors.IsInvalid(err) {
+		if err := cluster.Client.Patch(ctx, service.DeepCopy(), label, client.DryRunAll); apierrors.ReasonForError(err) != reason {
 			return fmt.Errorf("a change: %w", err)
 		}
 		return nil

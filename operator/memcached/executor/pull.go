@@ -15,6 +15,7 @@ import (
 
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/pods"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/memcached/desired"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
@@ -56,7 +57,7 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]in
 		switch {
 		case apierrors.IsAlreadyExists(err):
 			refusals[pod.Name], err = e.foreign(ctx, pod)
-		case refused(err):
+		case reconcileerror.Refused(err):
 			refusals[pod.Name], err = inputs.PullProblem{Message: fmt.Sprintf("the pod that pulls images cannot be created: %s", err), Refused: true}, nil
 		}
 		if err != nil {
@@ -108,7 +109,7 @@ func (e *Executor) admitted(ctx context.Context, configuration owned.Configurati
 	//nolint:forbidigo // A dry run writes nothing.
 	err := e.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.DryRunAll, client.FieldOwner(owned.Manager), client.ForceOwnership)
 	switch {
-	case refused(err):
+	case reconcileerror.Refused(err):
 		return &appsv1.StatefulSet{}, nil
 	case err != nil:
 		return nil, fmt.Errorf("ask for the images of StatefulSet %s/%s: %w", object.GetNamespace(), object.GetName(), err)

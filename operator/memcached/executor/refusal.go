@@ -24,7 +24,7 @@ func result(step rollout.Step, done string, err error) (rollout.Step, error) {
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return step, reconcileerror.Stale(fmt.Errorf("pod %s/%s has changed meanwhile: %w", step.Pod.Namespace, step.Pod.Name, err))
-	case refused(err):
+	case reconcileerror.Refused(err):
 		return wait(step.Pod, true, fmt.Sprintf("%s cannot be %s: %s", step.Pod.Name, done, err)), nil
 	}
 	return step, fmt.Errorf("pod %s/%s could not be %s: %w", step.Pod.Namespace, step.Pod.Name, done, err)
@@ -40,9 +40,4 @@ func changed(step rollout.Step, answer *corev1.Pod, done string, err error) (rol
 
 func wait(pod *corev1.Pod, stuck bool, message string) rollout.Step {
 	return rollout.Step{Kind: rollout.Wait, Pod: pod, Message: message, Stuck: stuck, After: recheck}
-}
-
-// refused reports whether the API server, a policy or a quota has refused a request.
-func refused(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
 }
