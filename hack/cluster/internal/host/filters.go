@@ -60,8 +60,7 @@ func ourFilters(started string) (bool, error) {
 		return false, fmt.Errorf("read whether the network policy engine was started: %w", err)
 	}
 	boot, err := process.BootID()
-	// A crash may have cut the file short. Earlier versions left it empty.
-	return len(recorded) == 0 || string(recorded) == boot, err
+	return err == nil && string(recorded) == boot, err
 }
 
 // AwaitFilters prepares for the start of the network policy engine: it removes the filters of an earlier run, which look like those
