@@ -55,13 +55,14 @@ func namesTaken(t *testing.T) {
 	}
 	p.said(cachev1alpha1.ReasonNameConflict, "StatefulSet taken already exists")
 	unchanged(t, theirs, before)
+	secretTaken(p)
 	if missing := p.missing(server, wrongItems, smallItem); missing > 0 {
 		t.Errorf("their memcached has lost %d of %d items", missing, wrongItems)
 	}
 	p.unnoticed("clients of their memcached", load)
 
 	must(t, load.Stop())
-	kubectl(t.Context(), t, "delete", "-n", theirs, "-f", file, "--timeout=1m")
+	kubectl(t.Context(), t, "delete", "statefulset,service,secret,poddisruptionbudget,networkpolicy", "-l", "app=theirs", "-n", theirs, "--timeout=1m")
 	start := time.Now()
 	p.ready(retried + podsStart)
 	t.Logf("ready %s after they removed theirs", time.Since(start).Round(time.Second))
@@ -72,6 +73,22 @@ func namesTaken(t *testing.T) {
 	servers := p.servers(clients.Access{})
 	p.storeAll(servers, wrongItems, smallItem)
 	p.complete(servers, wrongItems)
+}
+
+// secretTaken removes their headless Service. The cache gets one then, and next wants a Secret that is theirs as well.
+func secretTaken(p *production) {
+	p.t.Helper()
+	secret := func() string {
+		return kubectl(p.t.Context(), p.t, "get", "secret", "taken-binding", "-n", p.key.Namespace, "-o", "jsonpath={.metadata.resourceVersion} {.data}")
+	}
+	before := secret()
+	kubectl(p.t.Context(), p.t, "delete", "service", "taken-nodes", "-n", p.key.Namespace, "--timeout=1m")
+	p.patch(`{"podLabels":{"changed":"thrice"}}`)
+	message := p.says(30*time.Second, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonNameConflict, "Secret taken-binding already exists", "StatefulSet taken already exists")
+	p.t.Logf("the headless Service is not taken any more: %s", message)
+	if after := secret(); after != before {
+		p.t.Errorf("their Secret is %s now, and was %s", after, before)
+	}
 }
 
 // hostOf returns the DNS name of a pod of the cache.
