@@ -133,7 +133,7 @@ func TestAChangeOfTheUsersIsNotPending(t *testing.T) {
 	}
 }
 
-// A wrong spec changes nothing of what runs, says what is wrong, and is mended by a right one.
+// A wrong spec changes nothing of what runs, says what is wrong, and a right one replaces it.
 func TestAWrongSpecLosesNothing(t *testing.T) {
 	for name, test := range map[string]struct{ wrong, reason, says string }{
 		"an unknown version":           {`{"version":"1.5.0"}`, v1alpha1.ReasonUnknownVersion, "choose one of 1.6.18"},

@@ -12,7 +12,7 @@
 //   - A memcached that is killed leaves no .meta and starts empty. One that is killed while it saves leaves at most an empty
 //     .meta, because the lines are written all at once; when they are there, everything is saved.
 //   - A memcached that ends because it cannot read its certificate or its users, or because it cannot be executed, leaves
-//     .meta as it was: once that is mended, all items are back. So a start that failed says nothing about .meta, but a
+//     .meta as it was: once that is fixed, all items are back. So a start that failed says nothing about .meta, but a
 //     memcached that crashed does, if it has left it there.
 //   - Items are kept only when the clock shows another second than when memcached stopped.
 //   - memcached notices SIGUSR1 within a second. SIGTERM ends it without saving.

@@ -52,7 +52,7 @@ func readCertificates(secret *corev1.Secret) (*agentapi.Certificates, error) {
 	return certificates, nil
 }
 
-// check says first what is to be mended first. Its messages stay the same while the certificates do, so that a condition
+// check says first what to fix first. Its messages stay the same while the certificates do, so that a condition
 // with them does not change all the time.
 func check(certificates *agentapi.Certificates, serverName string, stablePods bool, now time.Time) error {
 	names := []string{serverName}
