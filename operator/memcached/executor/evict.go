@@ -22,8 +22,10 @@ const (
 	// minutes, and all other caches would wait.
 	evictionTimeout = 5 * time.Second
 
-	// budgetDelay is how long after a pod has become ready or unready its PodDisruptionBudget may not know that yet.
-	budgetDelay = time.Minute
+	// budgetDelay is how long after a pod has become ready or unready its PodDisruptionBudget may allow nothing, and do so later by itself.
+	// If the operator ends while the API server evicts a pod, the budget counts that pod as evicted for two minutes (DeletionTimeout of
+	// Kubernetes' disruption controller).
+	budgetDelay = 2*time.Minute + recheck
 )
 
 // evict removes a pod if its PodDisruptionBudget allows it.

@@ -249,9 +249,11 @@ func TestAPodDisruptionBudgetIsRespected(t *testing.T) {
 	if step.Stuck || step.After <= 0 || f.gone(1) {
 		t.Errorf("the step is %+v, and gone is %t", step, f.gone(1))
 	}
-	f.elapsed = time.Hour
-	if step := f.step(); !step.Stuck {
-		t.Errorf("it is not stuck after an hour: %+v", step)
+	for elapsed, stuck := range map[time.Duration]bool{2 * time.Minute: false, 3 * time.Minute: true} {
+		f.elapsed = elapsed
+		if step := f.step(); step.Stuck != stuck {
+			t.Errorf("after %s, it is stuck: %t", elapsed, step.Stuck)
+		}
 	}
 	// The PodDisruptionBudget does not apply to a pod that serves no clients.
 	budget := &policyv1.PodDisruptionBudget{}
