@@ -71,6 +71,12 @@ func TestFaults(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	runPlans(t, f, plans, baselines, results)
+}
+
+// runPlans runs all plans at the same time, but for those that restart parts of the cluster: some of these follow, at the same time.
+func runPlans(t *testing.T, f *feed, plans []*plan, baselines map[string]*baseline, results *outcomes) {
+	t.Helper()
 	together := slices.DeleteFunc(slices.Clone(plans), func(p *plan) bool { return p.restarts })
 	restarting := slices.DeleteFunc(plans, func(p *plan) bool { return !p.restarts })
 	for _, group := range slices.Concat([][]*plan{together}, slices.Collect(slices.Chunk(restarting, restartsAtOnce))) {

@@ -153,19 +153,19 @@ func (o *operand) testField(t *testing.T, f *feed, field field) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		until, promised := o.settled, "O4"
+		if v.says != "" {
+			until, promised = o.says(v.says), "O7"
+		}
 		shown, pods := o.children(s), containers(s)
 		if err := o.change(s, spec); err != nil {
 			if v.says == "" || !strings.Contains(err.Error(), v.says) {
-				t.Errorf("%s: the API server says %v, want %q", v.spec, err, v.says)
+				t.Errorf("%s: %s: the API server says %v, want %q", promised, v.spec, err, v.says)
 			}
 			continue
 		}
-		until := o.settled
-		if v.says != "" {
-			until = o.says(v.says)
-		}
 		if err := s.await(until(s, spec)); err != nil {
-			t.Fatalf("%s: %v\n%s", v.spec, err, s.summary())
+			t.Fatalf("%s: %s: %v\n%s", promised, v.spec, err, s.summary())
 		}
 		if i < len(field.good) {
 			o.isShown(t, s, v, shown)

@@ -22,6 +22,10 @@ const steps = 6
 // soon is the time after a change within which the operator crashes.
 const soon = time.Second
 
+// forgotten is how long a PodDisruptionBudget counts a pod as evicted, and allows no other eviction, if a crash has interrupted the eviction:
+// DeletionTimeout of Kubernetes' disruption controller.
+const forgotten = 2 * time.Minute
+
 // testSequence changes the spec at random, and does not always wait. After some changes the operator crashes, and another process goes on. A
 // spec that asks for something impossible is refused, and everything is as in the beginning once nothing of it is left.
 func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
@@ -40,10 +44,10 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 			s.later(time.Duration(random.Int64N(int64(soon))), s.crash)
 		}
 		if err == nil && random.IntN(2) == 0 {
-			err = s.await(o.settledOrRefused(s, spec))
+			err = s.within(patience+forgotten, o.settledOrRefused(s, spec))
 		}
 		if err != nil {
-			t.Fatalf("%v: %v\n%s", given.all(), err, s.summary())
+			t.Fatalf("O5: %v: %v\n%s", given.all(), err, s.summary())
 		}
 	}
 	spec, err := o.with(s, given.all()...)
@@ -51,10 +55,10 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 		err = s.await((*scene).isOver)
 	}
 	if err == nil {
-		err = s.await(o.settledOrRefused(s, spec))
+		err = s.within(patience+forgotten, o.settledOrRefused(s, spec))
 	}
 	if err != nil {
-		t.Fatalf("%v: %v\n%s", given.all(), err, s.summary())
+		t.Fatalf("O5: %v: %v\n%s", given.all(), err, s.summary())
 	}
 	refusal := o.message(s, "Degraded", "True")
 	if refusal == "" {

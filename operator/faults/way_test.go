@@ -32,12 +32,14 @@ var (
 		`|example.com/(applied-hash|rendering|record)$|controller-revision-hash$` + // Hashes of what contains the namespace.
 		`|^secrets/(tls|users|expired): |nodePort$` +
 		`|annotations.cache.example.com/memcached-version$` + // No reason to start pods of another template.
-		`|^pods/.*: spec.containers\[0\].args`) // Running pods keep them where the change needs no restart.
+		`|^pods/.*: spec.containers\[0\].args` + // Running pods keep them where the change needs no restart.
+		`|^pods/.*: status.containerStatuses\[0\].restartCount$|^memcacheds/.*: status.endpoints\[\d+\].items$`) // A warm restart keeps pods.
 
 	templateNumbers = regexp.MustCompile(`template\d+`)
 
-	// withoutVersion removes that the operator owns the annotation with the version, which ofTheWay leaves out.
-	withoutVersion = strings.NewReplacer(`"f:annotations":{`+ofVersion+`},`, "", ofVersion+",", "", ","+ofVersion, "")
+	// withoutTwoFields removes two fields from those that the operator owns: the annotation with the version, which ofTheWay leaves out, and the
+	// number of pods. To scale, it writes the subresource scale, and owns the number there.
+	withoutTwoFields = strings.NewReplacer(`"f:annotations":{`+ofVersion+`},`, "", ofVersion+",", "", ","+ofVersion, "", `"f:replicas":{},`, "")
 )
 
 const ofVersion = `"f:cache.example.com/memcached-version":{}`
@@ -49,7 +51,7 @@ func withoutTheWay(state oracle.State) oracle.State {
 	for field, value := range state {
 		if strings.HasSuffix(field, ": managers") {
 			applied := slices.DeleteFunc(strings.Split(value, "; "), func(entry string) bool { return !strings.HasPrefix(entry, "memcached-operator Apply ") })
-			value = withoutVersion.Replace(strings.Join(applied, "; "))
+			value = withoutTwoFields.Replace(strings.Join(applied, "; "))
 		}
 		now[templateNumbers.ReplaceAllString(field, "template")] = templateNumbers.ReplaceAllString(value, "template")
 	}
