@@ -140,14 +140,27 @@ func (i Images) VersionOf(image string) string {
 	return ""
 }
 
-// VersionOf returns the version of memcached in an image, empty if it is unknown. The spec knows best that of its own image: a template
-// stays as it is if users say only that. recorded is what a template or a pod says.
+// VersionOf returns the version of memcached in an image, empty if it is unknown. A spec knows best that of its own image: a template stays
+// as it is if users say only that. Pods may still run the image of an earlier spec, which is in its record. recorded is what a template or a
+// pod says.
 func (in Inputs) VersionOf(image, recorded string) string {
-	said := ""
-	if spec := in.Memcached.Spec; image != "" && image == spec.Image {
-		said = spec.Version
+	return cmp.Or(in.saidVersionOf(image), recorded, in.Images.VersionOf(image))
+}
+
+// saidVersionOf returns the version that the newest spec with an image says, empty if it says none.
+func (in Inputs) saidVersionOf(image string) string {
+	if image == "" {
+		return "" // A spec without an image says which of the operator's images it wants.
 	}
-	return cmp.Or(said, recorded, in.Images.VersionOf(image))
+	if image == in.Memcached.Spec.Image {
+		return in.Memcached.Spec.Version
+	}
+	for _, record := range in.Records {
+		if record.Spec.Image == image {
+			return record.Spec.Version
+		}
+	}
+	return ""
 }
 
 // The annotations on a Deployment or StatefulSet in which v0.3.0 recorded what it gave the workload. They are read until there is a
