@@ -107,6 +107,7 @@ func withAPIServer(run func() (int, error)) (code int, err error) {
 		}
 	}(environment.ControlPlane.APIServer.CertDir, environment.ControlPlane.Etcd.DataDir)
 	Config.QPS = -1
+	Config.UserAgent = "administrator" // The manager of fields. By default, it is the name of the program, which differs between programs of one test.
 	directory, err := os.MkdirTemp("", "kubeconfig-")
 	if err != nil {
 		return 1, err
