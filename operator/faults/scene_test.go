@@ -47,6 +47,7 @@ type process struct {
 	started <-chan struct{} // Closed as soon as its caches are read.
 	ended   chan error      // Gets the error with which it ended.
 	stop    func()
+	metrics prometheus.Gatherer // Its own.
 }
 
 // stopsWithin is how long a process may take to end after it was told to: reconciles that are under way may take eight seconds, and more on
@@ -96,8 +97,9 @@ func (s *scene) start() {
 		return
 	}
 	options := s.options
-	options.Metrics, options.Work = prometheus.NewRegistry(), olmcondition.NewTracker(options.Clock)
-	started := &process{Process: s.injector.Process()}
+	registry := prometheus.NewRegistry()
+	options.Metrics, options.Work = registry, olmcondition.NewTracker(options.Clock)
+	started := &process{Process: s.injector.Process(), metrics: registry}
 	config := rest.CopyConfig(cluster.OperatorConfig)
 	config.Wrap(started.Wrap)
 	mgr, err := manager.New(config, options)
