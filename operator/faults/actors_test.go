@@ -24,9 +24,9 @@ import (
 // actors are the faults in which somebody else writes at the same time: F8 and F9.
 func actors() []fault {
 	return []fault{
-		{class: "F8", name: "deleted", applies: appliesChild, arm: afterWrite(deleteObject), mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
-		{class: "F8", name: "orphaned", applies: appliesChild, not: removes, arm: afterWrite(orphan), mayRecreate: dropped, mayDiffer: ofDropped},
-		{class: "F8", name: "edited", applies: appliesChild, arm: afterWrite(edit), mayDiffer: generations},
+		{class: "F8", name: "deleted", applies: appliesChild, arm: afterWrite(deleteObject), afterwards: deleteObject, mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
+		{class: "F8", name: "orphaned", applies: appliesChild, not: removes, arm: afterWrite(orphan), afterwards: orphan, mayRecreate: dropped, mayDiffer: ofDropped},
+		{class: "F8", name: "edited", applies: appliesChild, arm: afterWrite(edit), afterwards: edit, mayDiffer: generations},
 		{class: "F8", name: "foreign", applies: firstApply, arm: createForeign, mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
 		{class: "F9", name: "pods", applies: writes, arm: on(func(s *scene) inject.Action { return inject.After(s.killPods) }), mayRecreate: podsAndPulls, mayDiffer: ofOtherPods},
 	}

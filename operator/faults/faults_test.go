@@ -149,15 +149,11 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 	start := time.Now()
 	panics := panicked(t)
 	s := newScene(t, f, p.workload)
-	reached := p.arm(s)
 	var found []string
-	if err := s.play(p.workload); err != nil {
+	reached, err := p.happens(s)
+	if err != nil {
 		found = append(found, "O1: "+err.Error())
-	}
-	for end := time.Now().Add(late); reached() == 0 && time.Now().Before(end); { // Some requests come only after everything is done.
-		<-time.After(window / 10)
-	}
-	if len(found) == 0 {
+	} else {
 		found = append(found, p.ends(s, b)...)
 	}
 	found = append(found, s.violations()...)
@@ -183,6 +179,29 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 	if len(found) > 0 {
 		t.Errorf("%s\nto run it alone: make faults PLAN='%s'\n%v\n%s", strings.Join(found, "\n"), p.id(), s.injector.Records(), s.summary())
 	}
+}
+
+// happens lets users do everything while the fault happens, or before it. It returns how often the fault has happened so far.
+func (p *plan) happens(s *scene) (reached func() int, err error) {
+	reached = func() int { return 1 }
+	if p.arm != nil {
+		reached = p.arm(s)
+	}
+	if err := s.play(p.workload); err != nil {
+		return reached, err
+	}
+	if p.later != nil {
+		quiet := s.quiet(window)
+		if err := s.await(func(s *scene) error { return errors.Join(quiet(s), current(s)) }); err != nil {
+			return reached, err
+		}
+		defer s.happening()()
+		return reached, p.later(s)
+	}
+	for end := time.Now().Add(late); reached() == 0 && time.Now().Before(end); { // Some requests come only after everything is done.
+		<-time.After(window / 10)
+	}
+	return reached, nil
 }
 
 // recreates tells whether an object may be created or deleted more or less often than without the fault. How often Kubernetes' controller of

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/example/memcached-operator/operator/faults/inject"
@@ -28,6 +29,9 @@ type plan struct {
 
 	// arm prepares the fault. reached tells how often it has happened.
 	arm func(s *scene) (reached func() int)
+
+	// later is the fault itself if it happens when the operator has nothing to do any more, nil otherwise.
+	later func(s *scene) error
 
 	// mayRecreate are the keys of objects that the fault itself creates or deletes.
 	mayRecreate func(key string) bool
@@ -55,6 +59,7 @@ type fault struct {
 	not         func(*workload) bool // Workloads to which it does not apply.
 	overrides   bool                 // Whether it decides on more requests than one, which then meet no other fault.
 	arm         func(s *scene, call inject.Call) (reached func() int)
+	afterwards  func(s *scene, object *unstructured.Unstructured) error // The same when the operator has nothing to do, nil if there is no such fault.
 	mayRecreate func(w *workload, call inject.Call) func(key string) bool
 	mayDiffer   func(w *workload, call inject.Call) func(field string) bool
 }
@@ -67,7 +72,7 @@ func plansOf(w *workload, b *baseline) []*plan {
 			continue
 		}
 		for _, call := range b.Calls {
-			if !f.applies(call) {
+			if !f.applies(call) || f.class == "F8" && b.foreign(call.Object) {
 				continue
 			}
 			p := &plan{class: f.class, name: f.name, workload: w, where: call.String()}
@@ -81,7 +86,7 @@ func plansOf(w *workload, b *baseline) []*plan {
 			all = append(all, p)
 		}
 	}
-	return slices.Concat(all, pairs(w, b), clocks(w), restarts(w, b))
+	return slices.Concat(all, pairs(w, b), clocks(w), restarts(w, b), laterPlans(w, b))
 }
 
 // pairsOfAWorkload is how many pairs of faults each workload meets.

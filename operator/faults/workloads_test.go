@@ -95,6 +95,12 @@ func foreignBudget(s *scene) error {
 		oracle.ForeignLabel + ": theirs}\nspec: {maxUnavailable: 1, selector: {matchLabels: {theirs: theirs}}}")
 }
 
+// foreignService creates a Service of somebody else that has the name of the one that the cache asks for.
+func foreignService(s *scene) error {
+	return s.create("apiVersion: v1\nkind: Service\nmetadata:\n  name: cache\n  labels: {" + oracle.ForeignLabel + ": theirs}\n" +
+		"spec: {selector: {theirs: theirs}, ports: [{port: 11211}]}")
+}
+
 // workloads are all of them.
 var workloads = append(releasedWorkloads(), []*workload{
 	{name: "deployment", steps: []step{createCache(2, "size: 2")}},
@@ -124,6 +130,9 @@ var workloads = append(releasedWorkloads(), []*workload{
 		editCache("back", 2, `{"spec":{"version":null}}`),
 	}},
 	{name: "foreign-budget", prepare: foreignBudget, steps: []step{createCache(1, "size: 1"), editCache("grow", 2, `{"spec":{"size":2}}`)}},
+	{name: "foreign-service", prepare: foreignService, steps: []step{{
+		name: "create", sizes: []int64{2}, do: createCache(2, everything).do, done: condition("memcacheds", "cache", "Degraded", "True", "NameConflict"),
+	}}},
 	{name: "delete-foreground", removes: true, steps: []step{createCache(2, everything), {
 		name: "delete", done: nothing,
 		do: func(s *scene) error {
