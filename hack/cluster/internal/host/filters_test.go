@@ -108,6 +108,7 @@ func TestFiltersAreRemovedOnlyIfTheEngineWasStarted(t *testing.T) {
 	}{
 		"never":                      {record: func(string) error { return nil }},
 		"before the machine's start": {record: func(file string) error { return os.WriteFile(file, []byte("another boot ID"), 0o600) }},
+		"at an unknown start":        {record: func(file string) error { return os.WriteFile(file, nil, 0o600) }},
 		"since":                      {record: AwaitFilters, removes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
