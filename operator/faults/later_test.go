@@ -9,8 +9,8 @@ import (
 	"github.com/example/memcached-operator/operator/faults/oracle"
 )
 
-// laterPlans returns plans of F8 and F9 in which somebody else writes when the operator has nothing to do any more: only what it watches tells
-// it. Nothing that it does for another reason repairs the object.
+// laterPlans returns plans of F8 and F9 in which somebody else writes after the operator has done what users asked for. Caches are still
+// reconciled every second then, because their Secrets are read that often here.
 func laterPlans(w *workload, b *baseline) (all []*plan) {
 	for _, f := range actors() {
 		if f.afterwards == nil || f.not != nil && f.not(w) {
