@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,19 +76,17 @@ func namesTaken(t *testing.T) {
 	p.complete(servers, wrongItems)
 }
 
-// secretTaken removes their headless Service. The cache gets one then, and next wants a Secret that is theirs as well.
+// secretTaken removes their headless Service. The cache gets one then, and next wants a Secret that is theirs as well. All else stays.
 func secretTaken(p *production) {
 	p.t.Helper()
-	secret := func() string {
-		return kubectl(p.t.Context(), p.t, "get", "secret", "taken-binding", "-n", p.key.Namespace, "-o", "jsonpath={.metadata.resourceVersion} {.data}")
-	}
-	before := secret()
+	before := contestedIn(p.t, p.key.Namespace)
 	kubectl(p.t.Context(), p.t, "delete", "service", "taken-nodes", "-n", p.key.Namespace, "--timeout=1m")
 	p.patch(`{"podLabels":{"changed":"thrice"}}`)
 	message := p.says(30*time.Second, cachev1alpha1.ConditionDegraded, cachev1alpha1.ReasonNameConflict, "Secret taken-binding already exists", "StatefulSet taken already exists")
 	p.t.Logf("the headless Service is not taken any more: %s", message)
-	if after := secret(); after != before {
-		p.t.Errorf("their Secret is %s now, and was %s", after, before)
+	const own = "Service e2e-theirs/taken-nodes"
+	if changed := before.Compare(contestedIn(p.t, p.key.Namespace)).Resources; !slices.Equal(changed, []string{own}) {
+		p.t.Errorf("want %s in place of theirs, and no other change: %v", own, changed)
 	}
 }
 

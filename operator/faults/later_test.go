@@ -3,14 +3,22 @@
 package faults_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/faults/inject"
 	"github.com/example/memcached-operator/operator/faults/oracle"
+	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
 )
 
-// laterPlans returns plans of F8 and F9 in which somebody else writes after the operator has done what users asked for. Caches are still
-// reconciled every second then, because their Secrets are read that often here.
+// laterPlans returns plans of F8 and F9 in which somebody else writes when the operator has nothing to do any more: only what it watches tells
+// it. Nothing that it does for another reason repairs the object.
 func laterPlans(w *workload, b *baseline) (all []*plan) {
 	for _, f := range actors() {
 		if f.afterwards == nil || f.not != nil && f.not(w) {
@@ -35,7 +43,37 @@ func laterPlans(w *workload, b *baseline) (all []*plan) {
 			later: func(s *scene) error { s.killPods(); return nil },
 		})
 	}
+	if has(b.States[0], "pods/cache-") {
+		all = append(all, &plan{class: "F9", name: "restarts-later", workload: w, where: "pods", mayDiffer: ofRestarts, later: (*scene).restartMemcached})
+	}
 	return all
+}
+
+// restartMemcached restarts memcached in all pods, as the kubelet does after it has ended. The pods stay ready, so only they tell it.
+func (s *scene) restartMemcached() error {
+	pods := &corev1.PodList{}
+	if err := cluster.Client.List(s.Context(), pods, client.InNamespace(s.namespace)); err != nil {
+		return err
+	}
+	var errs []error
+	for i := range pods.Items {
+		status := &pods.Items[i].Status
+		container := slices.IndexFunc(status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == "memcached" && c.State.Running != nil })
+		if container < 0 {
+			continue
+		}
+		restarted := &status.ContainerStatuses[container]
+		restarted.RestartCount++
+		restarted.ContainerID = "containerd://" + rand.String(12)
+		restarted.State.Running.StartedAt = metav1.Now()
+		errs = append(errs, cluster.Client.Status().Update(s.Context(), &pods.Items[i]))
+	}
+	return errors.Join(errs...)
+}
+
+// ofRestarts matches fields that say how often memcached has started, and whether it found its items then.
+func ofRestarts(field string) bool {
+	return strings.HasPrefix(field, "pods/") && strings.HasSuffix(field, ".restartCount") || strings.HasPrefix(field, "memcacheds/") && strings.HasSuffix(field, ".items")
 }
 
 // ofScaling matches who owns the fields of a workload. To scale one, the operator writes the subresource scale, and owns the number of pods

@@ -74,7 +74,7 @@ func newScene(t *testing.T, f *feed, w *workload) *scene {
 		return nil
 	})
 	s.options = manager.Options{
-		MetricsAddress: "0", HealthAddress: "0", WatchNamespaces: []string{s.namespace}, Images: images, SecretRecheck: time.Second,
+		MetricsAddress: "0", HealthAddress: "0", WatchNamespaces: []string{s.namespace}, Images: images, SecretRecheck: time.Hour,
 		AgentStates: cluster.Agents(versionOf), Clock: clock.RealClock{},
 	}
 	if w.options != nil {

@@ -31,7 +31,7 @@ const forgotten = 2 * time.Minute
 func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 	random := rand.New(rand.NewPCG(hash(o.name), n))
 	s := o.begin(t, f, o.settled)
-	before, given := s.history.State(s.namespace), changes{}
+	before, given, limit := s.history.State(s.namespace), changes{}, patience
 	for range steps {
 		for range 1 + random.IntN(3) {
 			o.changeOne(t, s, given, random)
@@ -42,9 +42,10 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 		}
 		if random.IntN(3) == 0 {
 			s.later(time.Duration(random.Int64N(int64(soon))), s.crash)
+			limit = patience + forgotten
 		}
 		if err == nil && random.IntN(2) == 0 {
-			err = s.within(patience+forgotten, o.settledOrRefused(s, spec))
+			err = s.within(limit, o.settledOrRefused(s, spec))
 		}
 		if err != nil {
 			t.Fatalf("O5: %v: %v\n%s", given.all(), err, s.summary())
@@ -55,7 +56,7 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 		err = s.await((*scene).isOver)
 	}
 	if err == nil {
-		err = s.within(patience+forgotten, o.settledOrRefused(s, spec))
+		err = s.within(limit, o.settledOrRefused(s, spec))
 	}
 	if err != nil {
 		t.Fatalf("O5: %v: %v\n%s", given.all(), err, s.summary())

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
 const (
@@ -40,6 +42,25 @@ func (s *scene) within(limit time.Duration, check func(*scene) error) (err error
 		}
 	}
 	return fmt.Errorf("not within %s: %w", limit, err)
+}
+
+// idle says whether the operator has nothing to do any more: it has not reconciled for longer than a reconcile may be delayed. An operator that
+// reads Secrets every second always reconciles, and is idle if nothing has happened for a while.
+func (s *scene) idle() func(*scene) error {
+	const long = watch.StatusDelay + 2*time.Second
+	if s.options.SecretRecheck < long {
+		return s.quiet(window)
+	}
+	before, since := 0.0, time.Now()
+	return func(s *scene) error {
+		if now := s.reconciles(); now != before {
+			before, since = now, time.Now()
+		}
+		if time.Since(since) < long {
+			return errors.New("the operator still reconciles")
+		}
+		return nil
+	}
 }
 
 // rest waits until nothing has happened for a while: no event of any object, and no write of the operator.

@@ -23,6 +23,9 @@ func (s *scene) becomes(what string, want func() oracle.State) {
 	}); err != nil {
 		s.Errorf("%s: %v", what, err)
 	}
+	for _, found := range append(s.violations(), s.forbidden()...) {
+		s.Errorf("%s: %s", what, found)
+	}
 }
 
 var (
