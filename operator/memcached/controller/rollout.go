@@ -70,7 +70,7 @@ func (r *Reconciler) roll(
 		PullPods: in.PullPods,
 		Approved: ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Policy == v1alpha1.UpdateAutomatic,
 		Pods:     slices.DeleteFunc(slices.Clone(observed.Pods), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, set) }),
-		Version:  in.Images.VersionOf,
+		Version:  func(image string) string { return in.VersionOf(image, "") },
 		Features: in.Features,
 		Gate:     gate(in.Memcached.Spec.HitRatioGate),
 	}

@@ -141,22 +141,20 @@ func (i Images) VersionOf(image string) string {
 }
 
 // VersionOf returns the version of memcached in an image, empty if it is unknown. A spec knows best that of its own image: a template stays
-// as it is if users say only that. Pods may still run the image of an earlier spec, which is in its record. recorded is what a template or a
-// pod says.
+// as it is if users say only that. recorded is what a template or a pod says. Pods may still run the image of an earlier spec, which is in its
+// record.
 func (in Inputs) VersionOf(image, recorded string) string {
-	return cmp.Or(in.saidVersionOf(image), recorded, in.Images.VersionOf(image))
+	said := ""
+	if spec := in.Memcached.Spec; image != "" && image == spec.Image {
+		said = spec.Version
+	}
+	return cmp.Or(said, recorded, in.Images.VersionOf(image), in.earlierVersionOf(image))
 }
 
-// saidVersionOf returns the version that the newest spec with an image says, empty if it says none.
-func (in Inputs) saidVersionOf(image string) string {
-	if image == "" {
-		return "" // A spec without an image says which of the operator's images it wants.
-	}
-	if image == in.Memcached.Spec.Image {
-		return in.Memcached.Spec.Version
-	}
+// earlierVersionOf returns the version that the newest earlier spec with an image says, empty if it says none.
+func (in Inputs) earlierVersionOf(image string) string {
 	for _, record := range in.Records {
-		if record.Spec.Image == image {
+		if image != "" && image != in.Memcached.Spec.Image && image == record.Spec.Image {
 			return record.Spec.Version
 		}
 	}

@@ -11,7 +11,7 @@ func TestVersionOf(t *testing.T) {
 	mine := v1alpha1.MemcachedSpec{Image: "mine:2", Version: "1.6.40"}
 	earlier := []inputs.Record{
 		{Spec: v1alpha1.MemcachedSpec{Image: "mine:2", Version: "1.6.39"}}, {Spec: v1alpha1.MemcachedSpec{Image: "mine:1", Version: "1.6.38"}},
-		{Spec: v1alpha1.MemcachedSpec{Image: "mine:1", Version: "1.6.37"}},
+		{Spec: v1alpha1.MemcachedSpec{Image: "mine:1", Version: "1.6.37"}}, {Spec: v1alpha1.MemcachedSpec{Image: "memcached:new", Version: "1.5.0"}},
 	}
 	for name, test := range map[string]struct {
 		spec                  v1alpha1.MemcachedSpec
@@ -24,7 +24,8 @@ func TestVersionOf(t *testing.T) {
 		"a version that was said later":           {spec: mine, image: "mine:2", recorded: "1.6.38", want: "1.6.40"},
 		"a version that is not said any more":     {spec: v1alpha1.MemcachedSpec{Image: "mine:2"}, image: "mine:2", recorded: "1.6.38", want: "1.6.38"},
 		"the image of an earlier spec":            {spec: mine, image: "mine:1", want: "1.6.38"},
-		"the image of an earlier spec, with both": {spec: mine, image: "mine:1", recorded: "1.6.36", want: "1.6.38"},
+		"the image of an earlier spec, with both": {spec: mine, image: "mine:1", recorded: "1.6.36", want: "1.6.36"},
+		"the operator's image in an earlier spec": {spec: mine, image: "memcached:new", want: "1.6.45"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inputs.Inputs{
