@@ -22,18 +22,21 @@ const (
 	// minutes, and all other caches would wait.
 	evictionTimeout = 5 * time.Second
 
-	// budgetDelay is how long after a pod has become ready or unready its PodDisruptionBudget may allow nothing, and do so later by itself.
-	// If the operator ends while the API server evicts a pod, the budget counts that pod as evicted for two minutes (DeletionTimeout of
-	// Kubernetes' disruption controller).
-	budgetDelay = 2*time.Minute + recheck
+	// budgetDelay is how long after a pod has become ready or unready its PodDisruptionBudget may not know that yet.
+	budgetDelay = time.Minute
+
+	// disruptionTimeout is how long a PodDisruptionBudget counts a pod as evicted that is still there: DeletionTimeout of Kubernetes'
+	// disruption controller. The API server counts a pod first and deletes it then, so this happens if the operator ends in between, or the
+	// pod has just changed.
+	disruptionTimeout = 2 * time.Minute
 )
 
 // evict removes a pod if its PodDisruptionBudget allows it.
-func evict(ctx context.Context, writer client.Client, input rollout.Input, step rollout.Step) (rollout.Step, error) {
+func evict(ctx context.Context, cluster client.Client, input rollout.Input, step rollout.Step) (rollout.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, evictionTimeout)
 	defer cancel()
 	pod := step.Pod.DeepCopy()
-	err := writer.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
+	err := cluster.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion},
@@ -41,7 +44,8 @@ func evict(ctx context.Context, writer client.Client, input rollout.Input, step 
 	})
 	if cause, found := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); found {
 		message := fmt.Sprintf("%s is not replaced yet, because its PodDisruptionBudget does not allow it: %s", pod.Name, cause.Message)
-		return wait(step.Pod, !readinessChanged(input), message), nil
+		soon, err := countedAsEvicted(ctx, cluster, pod, input.Now)
+		return wait(step.Pod, !soon && !readinessChanged(input), message), err
 	}
 	if err != nil && strings.Contains(err.Error(), "more than one PodDisruptionBudget") {
 		message := fmt.Sprintf("%s cannot be replaced, because more than one PodDisruptionBudget selects it, and Kubernetes evicts no such pod: "+
@@ -49,6 +53,18 @@ func evict(ctx context.Context, writer client.Client, input rollout.Input, step 
 		return wait(step.Pod, true, message), nil
 	}
 	return result(step, "evicted", err)
+}
+
+// countedAsEvicted reports whether a PodDisruptionBudget of the operator counts a pod as evicted, and allows nothing for that reason.
+func countedAsEvicted(ctx context.Context, cluster client.Reader, pod *corev1.Pod, now time.Time) (bool, error) {
+	budgets := &policyv1.PodDisruptionBudgetList{}
+	if err := cluster.List(ctx, budgets, client.InNamespace(pod.Namespace)); err != nil {
+		return false, fmt.Errorf("list the PodDisruptionBudgets of namespace %s: %w", pod.Namespace, err)
+	}
+	return slices.ContainsFunc(budgets.Items, func(budget policyv1.PodDisruptionBudget) bool {
+		since, counted := budget.Status.DisruptedPods[pod.Name]
+		return counted && now.Sub(since.Time) < disruptionTimeout+recheck
+	}), nil
 }
 
 // readinessChanged reports whether any pod has become ready or unready so lately that a PodDisruptionBudget which allows nothing

@@ -12,18 +12,15 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
-	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/executor"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
@@ -181,19 +178,6 @@ func (f *fixture) gone(ordinal int) bool {
 	return apierrors.IsNotFound(err) || pod.DeletionTimestamp != nil
 }
 
-func (f *fixture) budget(name string, allowed int32) {
-	f.Helper()
-	budget := &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: name},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, MinAvailable: ptr.To(intstr.FromInt32(2))},
-	}
-	f.must(cluster.Client.Create(f.Context(), budget))
-	budget.Status = policyv1.PodDisruptionBudgetStatus{
-		ObservedGeneration: budget.Generation, DisruptionsAllowed: allowed, CurrentHealthy: 2, DesiredHealthy: 2, ExpectedPods: 2,
-	}
-	f.must(cluster.Client.Status().Update(f.Context(), budget))
-}
-
 // A change of memory and agent needs every kind of step that keeps a pod.
 func TestAChangeInPlace(t *testing.T) {
 	f := newFixture(t)
@@ -223,64 +207,6 @@ func TestAChangeInPlace(t *testing.T) {
 		t.Errorf("the pod has %v and %v", pod.Labels, pod.Annotations)
 	}
 	f.expect(f.step(), rollout.Patch, "cache-0 is changed in place")
-}
-
-func TestAPodThatIsReadyIsEvicted(t *testing.T) {
-	f := newFixture(t)
-	f.budget("own", 1)
-	f.want(template("agent:1", 64, "2048"))
-	f.expect(f.step(), rollout.Replace, "cache-1 is replaced")
-	if !f.gone(1) || f.gone(0) {
-		t.Error("the wrong pods are gone")
-	}
-	budget := &policyv1.PodDisruptionBudget{}
-	f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: "own"}, budget))
-	if budget.Status.DisruptionsAllowed != 0 {
-		t.Error("the PodDisruptionBudget was not respected")
-	}
-}
-
-func TestAPodDisruptionBudgetIsRespected(t *testing.T) {
-	f := newFixture(t)
-	f.budget("strict", 0)
-	f.want(template("agent:1", 64, "2048"))
-	step := f.step()
-	f.expect(step, rollout.Wait, "cache-1 is not replaced yet, because its PodDisruptionBudget does not allow it: "+
-		"The disruption budget strict needs 2 healthy pods and has 2 currently")
-	if step.Stuck || step.After <= 0 || f.gone(1) {
-		t.Errorf("the step is %+v, and gone is %t", step, f.gone(1))
-	}
-	for _, ready := range []time.Duration{2 * time.Minute, 3 * time.Minute} {
-		f.elapsed = time.Until(pods.ReadinessSince(f.pod(1)).Add(ready))
-		if step := f.step(); step.Stuck != (ready > 2*time.Minute) {
-			t.Errorf("%s after the pod became ready, it is stuck: %t", ready, step.Stuck)
-		}
-	}
-	// The PodDisruptionBudget does not apply to a pod that serves no clients.
-	budget := &policyv1.PodDisruptionBudget{}
-	f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: "strict"}, budget))
-	budget.Status.CurrentHealthy = 1
-	f.must(cluster.Client.Status().Update(t.Context(), budget))
-	pod := f.pod(1)
-	pod.Status.Conditions[0].Status, pod.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, metav1.Now()
-	pod.Status.ContainerStatuses[0].Ready = false
-	f.must(cluster.Client.Status().Update(t.Context(), pod))
-	f.expect(f.step(), rollout.Replace, "cache-1 serves no clients")
-	if !f.gone(1) {
-		t.Error("the pod is still there")
-	}
-}
-
-func TestTwoPodDisruptionBudgetsAreReported(t *testing.T) {
-	f := newFixture(t)
-	f.budget("one", 1)
-	f.budget("two", 1)
-	f.want(template("agent:1", 64, "2048"))
-	step := f.step()
-	f.expect(step, rollout.Wait, "cache-1 cannot be replaced, because more than one PodDisruptionBudget selects it")
-	if !step.Stuck || f.gone(1) {
-		t.Errorf("the step is %+v, and gone is %t", step, f.gone(1))
-	}
 }
 
 func TestARefusalIsReported(t *testing.T) {
