@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -118,6 +119,9 @@ func notWatch(c inject.Call) bool { return !c.Streams() }
 func writes(c inject.Call) bool   { return c.Writes() }
 func watches(c inject.Call) bool  { return c.Streams() }
 
+// firstWatch selects one watch of each kind.
+func firstWatch(c inject.Call) bool { return c.Streams() && c.Number == 1 }
+
 // on makes the arm of a fault that is one action.
 func on(action func(s *scene) inject.Action) func(*scene, inject.Call) func() int {
 	return func(s *scene, call inject.Call) func() int { return s.injector.On(inject.Is(call), action(s)) }
@@ -172,13 +176,13 @@ func allFaults() []fault {
 		fault{class: "F4", name: "frozen", applies: writes, arm: freeze, overrides: true},
 		fault{class: "F4", name: "time-travel", applies: writes, arm: travel, overrides: true, mayRecreate: ofPulls, mayDiffer: ofThePast},
 		// F5: states are never observed.
-		fault{class: "F5", name: "unobserved", applies: watches, arm: held((*inject.Gate).Break)},
+		fault{class: "F5", name: "unobserved", applies: firstWatch, arm: held((*inject.Gate).Expire)},
 		fault{class: "F5", name: "overwritten", applies: writes, arm: overwritten, overrides: true},
 		// F6: watches fail.
 		fault{class: "F6", name: "closed", applies: notWatch, arm: closeWatches, overrides: true},
 		fault{class: "F6", name: "repeated", applies: writes, arm: repeatEvents, overrides: true},
 		fault{class: "F6", name: "expired", applies: watches, arm: on(always(inject.Refuse(apierrors.NewResourceExpired("too old resource version"))))},
-		fault{class: "F6", name: "delayed", applies: watches, arm: held((*inject.Gate).Open)},
+		fault{class: "F6", name: "delayed", applies: firstWatch, arm: held((*inject.Gate).Open)},
 		// F7: another process leads.
 		fault{class: "F7", name: "late-write", applies: writes, arm: lateWrite, mayRecreate: lateObjects},
 	)
@@ -219,25 +223,29 @@ func travel(s *scene, call inject.Call) func() int {
 	return listed
 }
 
-// held holds back the events of one kind for some time. Then the gate opens, or it breaks, so that what was in between is never seen.
+// held holds back the events of one kind while users take their last step, for some time. Then the gate opens, or it expires, so that what was in
+// between is never seen.
 func held(end func(*inject.Gate)) func(*scene, inject.Call) func() int {
 	return func(s *scene, call inject.Call) func() int {
 		gate := inject.NewGate()
-		return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+		s.injector.On(func(c inject.Call) bool { return c.Streams() && c.Object == call.Object }, gate.Stream)
+		var held atomic.Int64
+		s.beforeLast = append(s.beforeLast, func() {
 			gate.Close()
+			held.Add(1)
 			s.later(frozenTime, func() { end(gate) })
-			return gate.Stream(request, send)
 		})
+		return func() int { return int(held.Load()) }
 	}
 }
 
-// overwritten holds back the events of the object that is written, and ends the watch then, so that only what became of it is seen.
+// overwritten holds back the events of the kind that is written, and lets the watch expire then, so that only what became of it is seen.
 func overwritten(s *scene, call inject.Call) func() int {
 	gate := inject.NewGate()
 	s.injector.On(func(c inject.Call) bool { return c.Streams() && c.Resource() == call.Resource() }, gate.Stream)
 	return s.injector.On(inject.Is(call), inject.Before(func() {
 		gate.Close()
-		s.later(frozenTime, gate.Break)
+		s.later(frozenTime, gate.Expire)
 	}))
 }
 

@@ -51,16 +51,7 @@ func (s *scene) idle() func(*scene) error {
 	if s.options.SecretRecheck < long {
 		return s.quiet(window)
 	}
-	before, since := 0.0, time.Now()
-	return func(s *scene) error {
-		if now := s.reconciles(); now != before {
-			before, since = now, time.Now()
-		}
-		if time.Since(since) < long {
-			return errors.New("the operator still reconciles")
-		}
-		return nil
-	}
+	return s.unchanged(long, func() int { return int(s.reconciles()) })
 }
 
 // rest waits until nothing has happened for a while: no event of any object, and no write of the operator.
@@ -70,9 +61,14 @@ func (s *scene) rest(quiet time.Duration) error {
 
 // quiet says whether nothing has happened for a while since the first call.
 func (s *scene) quiet(long time.Duration) func(*scene) error {
+	return s.unchanged(long, func() int { return s.history.Changes() + s.injector.Writes() })
+}
+
+// unchanged says whether a number has stayed the same for a while since the first call.
+func (s *scene) unchanged(long time.Duration, number func() int) func(*scene) error {
 	before, since := -1, time.Now()
-	return func(s *scene) error {
-		if now := s.history.Changes() + s.injector.Writes(); now != before {
+	return func(*scene) error {
+		if now := number(); now != before {
 			before, since = now, time.Now()
 		}
 		if time.Since(since) < long {

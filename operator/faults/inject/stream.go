@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Gate lets answers through while it is open.
@@ -12,6 +14,9 @@ type Gate struct {
 	opened chan struct{}
 	broken chan struct{}
 	bodies []io.Closer
+
+	// expires is how many of the next streams have expired.
+	expires int
 }
 
 // NewGate returns an open gate.
@@ -52,6 +57,26 @@ func (g *Gate) Break() {
 	}
 }
 
+// Expire ends all streams without what was held back, as Break does, and the next streams of their clients fail because their start is too long
+// ago. So the clients list what there is, and never see what was in between.
+func (g *Gate) Expire() {
+	g.mutex.Lock()
+	g.expires = len(g.bodies)
+	g.mutex.Unlock()
+	g.Break()
+}
+
+// hasExpired tells whether a stream that begins has expired.
+func (g *Gate) hasExpired() bool {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	if !isClosed(g.broken) || g.expires == 0 {
+		return false
+	}
+	g.expires--
+	return true
+}
+
 func isClosed(channel chan struct{}) bool {
 	select {
 	case <-channel:
@@ -81,6 +106,9 @@ func (g *Gate) wait(ended <-chan struct{}) bool {
 
 // Stream lets the events of a watch through the gate.
 func (g *Gate) Stream(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+	if g.hasExpired() {
+		return answer(request, apierrors.NewResourceExpired("too old resource version"))
+	}
 	response, err := send.RoundTrip(request)
 	if err != nil {
 		return nil, err
