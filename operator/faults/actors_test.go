@@ -192,7 +192,12 @@ func createForeign(s *scene, call inject.Call) func() int {
 			s.Errorf("another client: %v", err)
 		}
 		s.later(foreignTime, func() {
-			if err := client.IgnoreNotFound(cluster.Client.Delete(s.Context(), object)); err != nil && s.Context().Err() == nil {
+			unmark := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"`+oracle.ForeignLabel+`":null}}}`))
+			err := cluster.Client.Patch(s.Context(), object, unmark)
+			if err == nil {
+				err = cluster.Client.Delete(s.Context(), object)
+			}
+			if client.IgnoreNotFound(err) != nil && s.Context().Err() == nil {
 				s.Errorf("another client: %v", err)
 			}
 		})

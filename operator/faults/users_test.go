@@ -71,6 +71,9 @@ func (s *scene) take(step step) error {
 	if err := s.remember(); err != nil {
 		return err
 	}
+	if len(step.sizes) > 0 {
+		s.history.Forget()
+	}
 	for _, size := range step.sizes {
 		s.history.Allow(size)
 	}

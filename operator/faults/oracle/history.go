@@ -38,6 +38,13 @@ func (h *History) Allow(size int64) {
 	h.sizes[size] = true
 }
 
+// Forget says that users ask no more for the numbers of pods that they have asked for.
+func (h *History) Forget() {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	clear(h.sizes)
+}
+
 // Set records a new or changed object. What may never be, whatever else happens, is remembered as broken.
 func (h *History) Set(resource string, object *unstructured.Unstructured) {
 	h.mutex.Lock()
@@ -71,7 +78,7 @@ func (h *History) Set(resource string, object *unstructured.Unstructured) {
 	}
 }
 
-// ForeignLabel marks objects that do not belong to the operator.
+// ForeignLabel marks objects that do not belong to the operator. Somebody else removes it before they delete theirs.
 const ForeignLabel = "test.example.com/foreign"
 
 func (h *History) checkSize(key string, before, now *unstructured.Unstructured) {
@@ -80,7 +87,7 @@ func (h *History) checkSize(key string, before, now *unstructured.Unstructured) 
 	}
 	was, _, _ := unstructured.NestedInt64(before.Object, "spec", "replicas")
 	is, _, _ := unstructured.NestedInt64(now.Object, "spec", "replicas")
-	if is < was && (!h.sizes[is] || len(h.sizes) == 1) {
+	if is != was && !h.sizes[is] {
 		h.broken = append(h.broken, fmt.Sprintf("%s was scaled from %d to %d pods, which nobody asked for", key, was, is))
 	}
 }
@@ -122,7 +129,11 @@ func (h *History) Delete(resource string, object *unstructured.Unstructured) {
 	h.changes++
 	h.state = nil
 	delete(h.objects[resource], object.GetUID())
-	h.deleted[h.seen.key(resource, object)]++
+	key := h.seen.key(resource, object)
+	h.deleted[key]++
+	if object.GetLabels()[ForeignLabel] != "" {
+		h.broken = append(h.broken, key+" belongs to somebody else, and was deleted")
+	}
 }
 
 // Changes returns how many events there were.

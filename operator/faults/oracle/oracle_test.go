@@ -133,9 +133,26 @@ func TestWhatMayNeverBeIsRemembered(t *testing.T) {
 
 func TestUsersMayAskForFewerPods(t *testing.T) {
 	h := run(t, 1)
+	h.Forget()
 	h.Allow(1)
 	h.Set("deployments", object(t, `{metadata: {name: cache, uid: deployment-1}, spec: {replicas: 1}}`))
 	if broken := h.Broken(); broken != nil {
 		t.Errorf("broken is %q", broken)
+	}
+	h.Set("deployments", object(t, `{metadata: {name: cache, uid: deployment-1}, spec: {replicas: 2}}`))
+	if broken := h.Broken(); len(broken) != 1 {
+		t.Errorf("with the number from before, broken is %q", broken)
+	}
+}
+
+func TestOnlyTheirOwnersDeleteForeignObjects(t *testing.T) {
+	theirs, unmarked := object(t, `{metadata: {name: x, uid: x, labels: {test.example.com/foreign: x}}}`), object(t, `{metadata: {name: x, uid: x}}`)
+	for last, want := range map[*unstructured.Unstructured]int{theirs: 1, unmarked: 0} {
+		h := oracle.NewHistory()
+		h.Set("services", theirs)
+		h.Delete("services", last)
+		if broken := h.Broken(); len(broken) != want {
+			t.Errorf("with the labels %v, broken is %q", last.GetLabels(), broken)
+		}
 	}
 }

@@ -109,6 +109,9 @@ func decoded(object *unstructured.Unstructured) *unstructured.Unstructured {
 func flatten(state State, object, path string, value any, replace func(string) string) {
 	switch value := value.(type) {
 	case map[string]any:
+		if len(value) == 0 {
+			state[object+replace(path)] = "{}" // It may mean something, as that of a selector does.
+		}
 		for name, field := range value {
 			if path == "metadata" && name == "managedFields" {
 				continue
