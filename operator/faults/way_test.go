@@ -4,8 +4,10 @@ package faults_test
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/example/memcached-operator/operator/faults/oracle"
@@ -35,8 +37,10 @@ var (
 		`|example.com/(applied-hash|rendering|record)$|controller-revision-hash$` + // Hashes of what contains the namespace.
 		`|^secrets/(tls|users|expired): |nodePort$` +
 		`|annotations.cache.example.com/memcached-version$` + // No reason to start pods of another template.
-		`|^pods/.*: spec.containers\[0\].args` + // Running pods keep them where the change needs no restart.
 		`|^pods/.*: status.containerStatuses\[0\].restartCount$|^memcacheds/.*: status.endpoints\[\d+\].items$`) // A warm restart keeps pods.
+
+	// argumentsOfPods are the arguments with which memcached was started in a pod. Its memory changes without a restart.
+	argumentsOfPods = regexp.MustCompile(`^(pods/.*: spec\.containers\[0\]\.args\[)(\d+)\]$`)
 
 	templateNumbers = regexp.MustCompile(`template\d+`)
 
@@ -56,7 +60,17 @@ func withoutTheWay(state oracle.State) oracle.State {
 			applied := slices.DeleteFunc(strings.Split(value, "; "), func(entry string) bool { return !strings.HasPrefix(entry, "memcached-operator Apply ") })
 			value = withoutTwoFields.Replace(strings.Join(applied, "; "))
 		}
+		if argumentsOfPods.MatchString(field) && state[argumentBefore(field)] == "-m" {
+			value = "LIVE"
+		}
 		now[templateNumbers.ReplaceAllString(field, "template")] = templateNumbers.ReplaceAllString(value, "template")
 	}
 	return now
+}
+
+// argumentBefore returns the field of the argument before another one.
+func argumentBefore(field string) string {
+	parts := argumentsOfPods.FindStringSubmatch(field)
+	number, _ := strconv.Atoi(parts[2])
+	return fmt.Sprintf("%s%d]", parts[1], number-1)
 }
