@@ -4,7 +4,6 @@ package faults_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,30 +89,6 @@ func plansOf(w *workload, b *baseline) []*plan {
 	return slices.Concat(all, pairs(w, b), clocks(w), restarts(w, b), laterPlans(w, b))
 }
 
-// pairsOfAWorkload is how many pairs of faults each workload meets.
-const pairsOfAWorkload = 20
-
-// pairs returns F10: two faults at different requests, the same pairs each time. Those that change what is expected are not among them.
-func pairs(w *workload, b *baseline) (all []*plan) {
-	plain := slices.DeleteFunc(allFaults(), func(f fault) bool { return f.mayDiffer != nil || f.mayRecreate != nil || f.overrides })
-	random := rand.New(rand.NewPCG(hash(w.name), 10))
-	for len(all) < pairsOfAWorkload {
-		first, second := plain[random.IntN(len(plain))], plain[random.IntN(len(plain))]
-		at, then := b.Calls[random.IntN(len(b.Calls))], b.Calls[random.IntN(len(b.Calls))]
-		if at == then || !first.applies(at) || !second.applies(then) {
-			continue
-		}
-		all = append(all, &plan{
-			class: "F10", name: first.name + "+" + second.name, workload: w, where: at.String() + "+" + then.String(),
-			arm: func(s *scene) func() int {
-				one, other := first.arm(s, at), second.arm(s, then)
-				return func() int { return min(one(), other()) }
-			},
-		})
-	}
-	return all
-}
-
 func every(inject.Call) bool      { return true }
 func notWatch(c inject.Call) bool { return !c.Streams() }
 func writes(c inject.Call) bool   { return c.Writes() }
@@ -155,7 +130,7 @@ func refusals() map[string]*apierrors.StatusError {
 func allFaults() []fault {
 	var all []fault
 	// F1: a request fails before it does anything.
-	for name, refusal := range refusals() {
+	for name, refusal := range refusals() { // In any order.
 		applies := every
 		switch name {
 		case "exists", "terminating", "quota", "conflict":

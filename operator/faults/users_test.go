@@ -49,11 +49,11 @@ func (s *scene) play(w *workload) error {
 // beforeLastStep lets the faults happen that meet the last step. Before, the operator has read all that it watches, and done all that it
 // wants.
 func (s *scene) beforeLastStep() error {
-	requests := s.unchanged(window, func() int { return len(s.injector.Records()) })
+	quiet := s.quiet(window)
 	if err := s.await(func(s *scene) error {
 		select {
 		case <-s.newest().started:
-			return requests(s)
+			return quiet(s)
 		default:
 			return errors.New("the operator does not work yet")
 		}
