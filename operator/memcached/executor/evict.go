@@ -44,7 +44,7 @@ func evict(ctx context.Context, cluster client.Client, input rollout.Input, step
 	})
 	if cause, found := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); found {
 		message := fmt.Sprintf("%s is not replaced yet, because its PodDisruptionBudget does not allow it: %s", pod.Name, cause.Message)
-		soon, err := countedAsEvicted(ctx, cluster, pod, input.Now)
+		soon, err := anyCountedAsEvicted(ctx, cluster, input)
 		return wait(step.Pod, !soon && !readinessChanged(input), message), err
 	}
 	if err != nil && strings.Contains(err.Error(), "more than one PodDisruptionBudget") {
@@ -55,15 +55,18 @@ func evict(ctx context.Context, cluster client.Client, input rollout.Input, step
 	return result(step, "evicted", err)
 }
 
-// countedAsEvicted reports whether a PodDisruptionBudget of the operator counts a pod as evicted, and allows nothing for that reason.
-func countedAsEvicted(ctx context.Context, cluster client.Reader, pod *corev1.Pod, now time.Time) (bool, error) {
+// anyCountedAsEvicted reports whether a PodDisruptionBudget of the operator counts a pod as evicted that is still there, or there again. It
+// allows no other eviction then.
+func anyCountedAsEvicted(ctx context.Context, cluster client.Reader, input rollout.Input) (bool, error) {
 	budgets := &policyv1.PodDisruptionBudgetList{}
-	if err := cluster.List(ctx, budgets, client.InNamespace(pod.Namespace)); err != nil {
-		return false, fmt.Errorf("list the PodDisruptionBudgets of namespace %s: %w", pod.Namespace, err)
+	if err := cluster.List(ctx, budgets, client.InNamespace(input.StatefulSet.Namespace)); err != nil {
+		return false, fmt.Errorf("list the PodDisruptionBudgets of namespace %s: %w", input.StatefulSet.Namespace, err)
 	}
 	return slices.ContainsFunc(budgets.Items, func(budget policyv1.PodDisruptionBudget) bool {
-		since, counted := budget.Status.DisruptedPods[pod.Name]
-		return counted && now.Sub(since.Time) < disruptionTimeout+recheck
+		return slices.ContainsFunc(input.Pods, func(pod corev1.Pod) bool {
+			since, counted := budget.Status.DisruptedPods[pod.Name]
+			return counted && input.Now.Sub(since.Time) < disruptionTimeout+recheck
+		})
 	}), nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/memcached/update/rollout"
 )
 
@@ -53,9 +54,11 @@ func TestAPodDisruptionBudgetIsRespected(t *testing.T) {
 	if step.Stuck || step.After <= 0 || f.gone(1) {
 		t.Errorf("the step is %+v, and gone is %t", step, f.gone(1))
 	}
-	f.elapsed = time.Hour
-	if step := f.step(); !step.Stuck {
-		t.Errorf("it is not stuck after an hour: %s", step.Message)
+	for _, ready := range []time.Duration{50 * time.Second, 70 * time.Second} {
+		f.elapsed = time.Until(pods.ReadinessSince(f.pod(1)).Add(ready))
+		if step := f.step(); step.Stuck != (ready > time.Minute) {
+			t.Errorf("%s after the pod became ready, it is stuck: %t", ready, step.Stuck)
+		}
 	}
 	// The PodDisruptionBudget does not apply to a pod that serves no clients.
 	budget := &policyv1.PodDisruptionBudget{}
@@ -81,13 +84,14 @@ func TestAnInterruptedEvictionIsNotStuck(t *testing.T) {
 	budget := &policyv1.PodDisruptionBudget{}
 	f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: "own"}, budget))
 	for _, test := range []struct {
+		pod    string
 		before time.Duration
 		stuck  bool
-	}{{time.Minute, false}, {3 * time.Minute, true}} {
-		budget.Status.DisruptedPods = map[string]metav1.Time{"cache-1": metav1.NewTime(time.Now().Add(f.elapsed - test.before))}
+	}{{"cache-1", time.Minute, false}, {"cache-0", time.Minute, false}, {"another", time.Minute, true}, {"cache-1", 3 * time.Minute, true}} {
+		budget.Status.DisruptedPods = map[string]metav1.Time{test.pod: metav1.NewTime(time.Now().Add(f.elapsed - test.before))}
 		f.must(cluster.Client.Status().Update(t.Context(), budget))
 		if step := f.step(); step.Kind != rollout.Wait || step.Stuck != test.stuck {
-			t.Errorf("%s after the eviction, the step is %s, stuck %t: %s", test.before, step.Kind, step.Stuck, step.Message)
+			t.Errorf("%s after the eviction of %s, the step is %s, stuck %t: %s", test.before, test.pod, step.Kind, step.Stuck, step.Message)
 		}
 	}
 }
