@@ -240,7 +240,8 @@ func (p *plan) ends(s *scene, b *baseline) []string {
 	return []string{"O3: the fault does not end"}
 }
 
-// mostReconciles is how often the operator may reconcile in a window in which nothing happens. It looks for Secrets every second.
+// mostReconciles is how often the operator may reconcile in a window in which nothing happens. In plans about
+// Secrets, it reads them every second.
 const mostReconciles = 10
 
 // stays says what happens although everything is as it should be.

@@ -68,7 +68,7 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 	}
 	o.begin(t, f, o.says(refusal), given.all()...).end()
 	if spec, err = o.with(s); err == nil {
-		err = errors.Join(o.change(s, spec), s.await(o.settled(s, spec)))
+		err = errors.Join(o.change(s, spec), s.within(limit, o.settled(s, spec)))
 	}
 	if err != nil {
 		t.Fatalf("O6: back from %v: %v\n%s", given.all(), err, s.summary())

@@ -140,9 +140,9 @@ func (i Images) VersionOf(image string) string {
 	return ""
 }
 
-// VersionOf returns the version of memcached in an image, empty if it is unknown. A spec knows best that of its own image: a template stays
-// as it is if users say only that. recorded is what a template or a pod says. Pods may still run the image of an earlier spec, which is in its
-// record.
+// VersionOf returns the version of memcached in an image, empty if it is unknown. A spec knows best that of its own image: the
+// template of a Deployment stays as it is if users say only that. recorded is what a template or a pod says. Pods may still run the image of
+// an earlier spec, which is in its record.
 func (in Inputs) VersionOf(image, recorded string) string {
 	said := ""
 	if spec := in.Memcached.Spec; image != "" && image == spec.Image {
