@@ -73,10 +73,12 @@ func (i Input) classOfUserChanges(wanted *Template) diff.Class {
 		return diff.None
 	}
 	before, err := i.Render(i.Given.Spec)
-	if err != nil {
-		return diff.Cold // The user changed something, but it is unknown what.
-	}
-	if i.choseImage() {
+	switch {
+	case err != nil && i.choseImage():
+		return diff.Cold
+	case err != nil: // The user changed something, and it is unknown what: all but the image may be theirs.
+		before, wanted = i.Given.Template, withImageOf(i.Given.Template, wanted)
+	case i.choseImage():
 		before = withImageOf(i.Given.Template, before) // The user may ask for the very change that is pending.
 	}
 	_, class := i.compare(before, wanted)

@@ -43,6 +43,30 @@ func TestATemplateThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A release refuses a spec of before, and has another image of memcached. The user corrects the spec, and has not asked for that image.
+func TestTheWayOutOfASpecThatCanNoLongerBeRenderedKeepsItems(t *testing.T) {
+	before := with(statefulSet(), func(s *v1alpha1.MemcachedSpec) { s.PodAnnotations = map[string]string{"refused": "true"} })
+	template, err := first.render(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	render := func(spec v1alpha1.MemcachedSpec) (*pending.Template, error) {
+		if spec.PodAnnotations != nil {
+			return nil, errors.New("refused")
+		}
+		return second.render(spec)
+	}
+	decision, err := pending.Decide(pending.Input{
+		Given: &pending.Given{Template: template, Spec: before}, Spec: statefulSet(), Render: render, Version: version,
+	})
+	if err != nil || pendingFields(decision) != "image Cold" || pending.ImagesOf(decision.Given.Template)["memcached"] != pending.ImagesOf(template)["memcached"] {
+		t.Fatalf("the images are %s, pending are %q, %v", images(decision.Given.Template), pendingFields(decision), err)
+	}
+	if _, found := decision.Given.Template.Annotations["refused"]; found {
+		t.Errorf("the template keeps what the user has removed: %v", decision.Given.Template.Annotations)
+	}
+}
+
 // Without a rendering of the earlier spec, the changes of the user cannot be told from those of the operator.
 func TestAnEarlierSpecThatCanNoLongerBeRendered(t *testing.T) {
 	before := with(deployment(), func(s *v1alpha1.MemcachedSpec) { s.Version = "1.6.18" })
