@@ -8,12 +8,15 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
+	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
 )
@@ -60,12 +63,37 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 	decided.Spec = pending.ForPods(decision.Given.Spec)
 	plan.add(decided)
 	plan.write = append(slices.DeleteFunc(plan.write, func(r inputs.Record) bool { return r.Name == decided.Name }), plan.all[0])
-	for _, record := range plan.all {
-		if record.Name != decided.Name && !keep[record.Name] && (given == nil || !given.Uses(record.Name)) {
-			plan.remove = append(plan.remove, record)
+	keep[decided.Name] = true
+	plan.removeUnused(in.Pods, func(r inputs.Record) bool { return keep[r.Name] || given != nil && given.Uses(r.Name) })
+	return plan, nil
+}
+
+// removeUnused removes the records that are not in use. One of them stays as long as a pod runs an image whose version no other record says: the
+// pod may not have been told.
+func (p *recordPlan) removeUnused(running []corev1.Pod, inUse func(inputs.Record) bool) {
+	said := map[string]bool{}
+	for _, record := range p.all {
+		if record.Spec.Version != "" && inUse(record) {
+			said[record.Spec.Image] = true
 		}
 	}
-	return plan, nil
+	for _, record := range p.all {
+		switch image := record.Spec.Image; {
+		case inUse(record):
+		case image != "" && record.Spec.Version != "" && !said[image] && runs(running, image):
+			said[image] = true
+		default:
+			p.remove = append(p.remove, record)
+		}
+	}
+}
+
+// runs reports whether any pod runs an image of memcached.
+func runs(running []corev1.Pod, image string) bool {
+	return slices.ContainsFunc(running, func(of corev1.Pod) bool {
+		memcached := pods.Container(of.Spec.Containers, pod.MemcachedContainer)
+		return memcached != nil && memcached.Image == image
+	})
 }
 
 // existing returns the record that there is of the template of another one, or else that one. The newest record keeps its cause: its

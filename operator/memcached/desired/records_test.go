@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/utils/ptr"
 
@@ -160,6 +161,31 @@ func TestRecordsThatNothingRefersToAreRemoved(t *testing.T) {
 	}
 	if difference := cmp.Diff([]string{"+" + newest, "-" + old}, recordsIn(plan(t, withRecords(in, second, newest)))); difference != "" {
 		t.Errorf("afterwards (-want +got):\n%s", difference)
+	}
+}
+
+// A record goes later if only it says the version of memcached in an image that a pod still runs.
+func TestTheRecordThatSaysAVersionStaysForItsPods(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(stable).Spec(func(s *v1alpha1.MemcachedSpec) { s.Image = "mine:1" }).Obj())
+	untold := plan(t, in)
+	in.Memcached.Spec.Version = "1.6.38"
+	told := plan(t, withRecords(in, untold, untold.Records[0].Name))
+	in.Memcached.Spec.Threads = ptr.To[int32](8)
+	again := plan(t, withRecords(in, told, untold.Records[0].Name))
+	in.Memcached.Spec.Image, in.Memcached.Spec.Version = "mine:2", "1.6.39"
+	next := plan(t, withRecords(in, again, untold.Records[0].Name))
+	running := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "memcached", Image: "mine:1"}}}}
+	for _, test := range []struct {
+		pods []corev1.Pod
+		want []string
+	}{
+		{[]corev1.Pod{running}, []string{"+" + next.Records[0].Name, "-" + told.Records[0].Name}},
+		{nil, []string{"+" + next.Records[0].Name, "-" + again.Records[0].Name, "-" + told.Records[0].Name}},
+	} {
+		in.Pods = test.pods
+		if difference := cmp.Diff(test.want, recordsIn(plan(t, withRecords(in, next, untold.Records[0].Name)))); difference != "" {
+			t.Errorf("with %d pods (-want +got):\n%s", len(test.pods), difference)
+		}
 	}
 }
 

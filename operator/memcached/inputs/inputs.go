@@ -151,10 +151,10 @@ func (in Inputs) VersionOf(image, recorded string) string {
 	return cmp.Or(said, recorded, in.Images.VersionOf(image), in.earlierVersionOf(image))
 }
 
-// earlierVersionOf returns the version that the newest earlier spec with an image says, empty if it says none.
+// earlierVersionOf returns the version that the newest earlier spec says of an image, empty if none says one.
 func (in Inputs) earlierVersionOf(image string) string {
 	for _, record := range in.Records {
-		if image != "" && image != in.Memcached.Spec.Image && image == record.Spec.Image {
+		if image != "" && image != in.Memcached.Spec.Image && image == record.Spec.Image && record.Spec.Version != "" {
 			return record.Spec.Version
 		}
 	}

@@ -10,7 +10,8 @@ import (
 func TestVersionOf(t *testing.T) {
 	mine := v1alpha1.MemcachedSpec{Image: "mine:2", Version: "1.6.40"}
 	earlier := []inputs.Record{
-		{Spec: v1alpha1.MemcachedSpec{Image: "mine:2", Version: "1.6.39"}}, {Spec: v1alpha1.MemcachedSpec{Image: "mine:1", Version: "1.6.38"}},
+		{Spec: v1alpha1.MemcachedSpec{Image: "mine:2", Version: "1.6.39"}}, {Spec: v1alpha1.MemcachedSpec{Image: "mine:1"}},
+		{Spec: v1alpha1.MemcachedSpec{Image: "mine:1", Version: "1.6.38"}},
 		{Spec: v1alpha1.MemcachedSpec{Image: "mine:1", Version: "1.6.37"}}, {Spec: v1alpha1.MemcachedSpec{Image: "memcached:new", Version: "1.5.0"}},
 	}
 	for name, test := range map[string]struct {
