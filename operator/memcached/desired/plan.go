@@ -66,6 +66,8 @@ func MakePlan(in inputs.Inputs) (Plan, error) {
 		switch {
 		case optional.kind.Kind == "Service" && checkAnnotations(in) != nil:
 			plan.Kept = append(plan.Kept, named(in, optional.kind))
+		case !optional.wanted && err != nil:
+			plan.Kept = append(plan.Kept, named(in, optional.kind)) // A spec that is refused takes nothing away.
 		case !optional.wanted:
 			plan.Absent = append(plan.Absent, named(in, optional.kind))
 		case optional.kind.Kind == "NetworkPolicy":
