@@ -27,8 +27,11 @@ func actors() []fault {
 		{class: "F8", name: "deleted", applies: appliesChild, arm: afterWrite(deleteObject), afterwards: deleteObject, mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
 		{class: "F8", name: "orphaned", applies: appliesChild, not: removes, arm: afterWrite(orphan), afterwards: orphan, mayRecreate: dropped, mayDiffer: ofDropped},
 		{class: "F8", name: "edited", applies: appliesChild, arm: afterWrite(edit), afterwards: edit, mayDiffer: generations},
+		{class: "F8", name: "damaged", applies: appliesChild, arm: afterWrite(damage), afterwards: damage, mayRecreate: itsPods, mayDiffer: ofItsPods},
+		{class: "F8", name: "scaled", applies: appliesWorkload, arm: afterWrite(scaleToZero), afterwards: scaleToZero, mayRecreate: itsPods, mayDiffer: ofItsPods},
 		{class: "F8", name: "foreign", applies: firstApply, arm: createForeign, mayRecreate: objectAndPods, mayDiffer: ofAnotherWorkload},
 		{class: "F9", name: "pods", applies: writes, arm: on(func(s *scene) inject.Action { return inject.After(s.killPods) }), mayRecreate: podsAndPulls, mayDiffer: ofOtherPods},
+		{class: "F9", name: "unready", applies: listsPods, arm: unready, mayRecreate: ofPulls, mayDiffer: ofOtherPods},
 	}
 }
 
@@ -154,12 +157,11 @@ func deleteObject(s *scene, object *unstructured.Unstructured) error {
 }
 
 func orphan(s *scene, object *unstructured.Unstructured) error {
-	return cluster.Client.Patch(s.Context(), object, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"ownerReferences":null}}`)))
+	return mergeInto(s, object, `{"metadata":{"ownerReferences":null}}`)
 }
 
 func edit(s *scene, object *unstructured.Unstructured) error {
-	patch := `{"metadata":{"labels":{"app.kubernetes.io/part-of":"another"}}}`
-	return cluster.Client.Patch(s.Context(), object, client.RawPatch("application/merge-patch+json", []byte(patch)))
+	return mergeInto(s, object, `{"metadata":{"labels":{"app.kubernetes.io/part-of":"another"}}}`)
 }
 
 // foreignTime is how long an object of somebody else has the name of one of ours.

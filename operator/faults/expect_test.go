@@ -53,9 +53,14 @@ func nothing(s *scene) error {
 	return nil
 }
 
-// violations returns what may never be, whatever the fault: O8 and O11.
+// violations returns what may never be, whatever the fault: O7 for other pods, O8 and O11.
 func (s *scene) violations() []string {
 	var all []string
+	s.mutex.Lock()
+	for _, both := range s.tookDown {
+		all = append(all, "O7: "+both)
+	}
+	s.mutex.Unlock()
 	for _, broken := range s.history.Broken() {
 		all = append(all, "O8: "+broken)
 	}

@@ -240,9 +240,14 @@ func (p *plan) ends(s *scene, b *baseline) []string {
 	return []string{"O3: the fault does not end"}
 }
 
-// mostReconciles is how often the operator may reconcile in a window in which nothing happens. In plans about
-// Secrets, it reads them every second.
-const mostReconciles = 10
+// mostReconciles returns how often the operator may reconcile in a window in which nothing happens: each object once or twice, and more often
+// if it reads Secrets every second.
+func (s *scene) mostReconciles() float64 {
+	if s.options.SecretRecheck <= window {
+		return 10
+	}
+	return 4
+}
 
 // stays says what happens although everything is as it should be.
 func (s *scene) stays(b *baseline, p *plan) (found []string) {
@@ -251,7 +256,7 @@ func (s *scene) stays(b *baseline, p *plan) (found []string) {
 	if now := s.injector.Writes(); now > before {
 		found = append(found, fmt.Sprintf("O3: %d writes after everything was as it should be", now-before))
 	}
-	if now := s.reconciles(); now > reconciles+mostReconciles {
+	if now := s.reconciles(); now > reconciles+s.mostReconciles() {
 		found = append(found, fmt.Sprintf("O3: %v reconciles after everything was as it should be", now-reconciles))
 	}
 	if differences := b.fields.Differences(s.history.State(s.namespace), p.mayDiffer); len(differences) > 0 {

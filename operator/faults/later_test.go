@@ -25,7 +25,7 @@ func laterPlans(w *workload, b *baseline) (all []*plan) {
 			continue
 		}
 		for _, call := range b.Calls {
-			if !firstApply(call) || !b.keeps(call.Object) {
+			if call.Number != 1 || !f.applies(call) || !b.keeps(call.Object) {
 				continue
 			}
 			p := &plan{class: f.class, name: f.name + "-later", workload: w, where: call.Object}
@@ -95,6 +95,16 @@ func (b *baseline) keeps(key string) bool {
 // foreign reports whether an object is somebody else's at the end.
 func (b *baseline) foreign(key string) bool {
 	return has(b.States[0], key+": metadata.labels."+oracle.ForeignLabel)
+}
+
+// creates reports whether objects of a resource are created in each run without faults.
+func (b *baseline) creates(resource string) bool {
+	for key := range b.Counts[0].Created {
+		if strings.HasPrefix(key, resource+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // hasPods reports whether there are pods at the end.

@@ -66,6 +66,7 @@ func createSecrets(s *scene) error {
 
 // createUsedCache creates the cache that an Application uses.
 func createUsedCache(s *scene) error {
+	s.history.Allow(1)
 	return s.create("apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: cache}\nspec: {size: 1}")
 }
 

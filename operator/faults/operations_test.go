@@ -158,6 +158,7 @@ func (o *operand) testField(t *testing.T, f *feed, field field) {
 			until, promised = o.says(v.says), "O7"
 		}
 		shown, pods := o.children(s), containers(s)
+		s.history.Forget()
 		if err := o.change(s, spec); err != nil {
 			if v.says == "" || !strings.Contains(err.Error(), v.says) {
 				t.Errorf("%s: %s: the API server says %v, want %q", promised, v.spec, err, v.says)
@@ -174,6 +175,7 @@ func (o *operand) testField(t *testing.T, f *feed, field field) {
 			s.keeps(pods, "O7: "+v.spec)
 			s.crash() // The next process finds the bad value.
 		}
+		s.history.Forget()
 		if err := errors.Join(o.change(s, base), s.await(o.settled(s, base))); err != nil {
 			t.Fatalf("O6: back from %s: %v\n%s", v.spec, err, s.summary())
 		}

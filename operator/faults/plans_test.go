@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -58,6 +57,7 @@ type fault struct {
 	applies     func(inject.Call) bool
 	not         func(*workload) bool // Workloads to which it does not apply.
 	overrides   bool                 // Whether it decides on more requests than one, which then meet no other fault.
+	onEvents    bool                 // Whether it needs events of the kind that the call watches.
 	arm         func(s *scene, call inject.Call) (reached func() int)
 	afterwards  func(s *scene, object *unstructured.Unstructured) error // The same when the operator has nothing to do, nil if there is no such fault.
 	mayRecreate func(w *workload, call inject.Call) func(key string) bool
@@ -72,7 +72,7 @@ func plansOf(w *workload, b *baseline) []*plan {
 			continue
 		}
 		for _, call := range b.Calls {
-			if !f.applies(call) || f.class == "F8" && b.foreign(call.Object) {
+			if !f.applies(call) || f.class == "F8" && b.foreign(call.Object) || f.onEvents && !b.creates(call.Resource()) {
 				continue
 			}
 			p := &plan{class: f.class, name: f.name, workload: w, where: call.String()}
@@ -151,13 +151,13 @@ func allFaults() []fault {
 		fault{class: "F4", name: "frozen", applies: writes, arm: freeze, overrides: true},
 		fault{class: "F4", name: "time-travel", applies: writes, arm: travel, overrides: true, mayRecreate: ofPulls, mayDiffer: ofThePast},
 		// F5: states are never observed.
-		fault{class: "F5", name: "unobserved", applies: firstWatch, arm: held((*inject.Gate).Expire)},
+		fault{class: "F5", name: "unobserved", applies: firstWatch, arm: held((*inject.Gate).Expire), overrides: true, onEvents: true},
 		fault{class: "F5", name: "overwritten", applies: writes, arm: overwritten, overrides: true},
 		// F6: watches fail.
 		fault{class: "F6", name: "closed", applies: notWatch, arm: closeWatches, overrides: true},
 		fault{class: "F6", name: "repeated", applies: writes, arm: repeatEvents, overrides: true},
 		fault{class: "F6", name: "expired", applies: watches, arm: on(always(inject.Refuse(apierrors.NewResourceExpired("too old resource version"))))},
-		fault{class: "F6", name: "delayed", applies: firstWatch, arm: held((*inject.Gate).Open)},
+		fault{class: "F6", name: "delayed", applies: firstWatch, arm: held((*inject.Gate).Open), overrides: true, onEvents: true},
 		// F7: another process leads.
 		fault{class: "F7", name: "late-write", applies: writes, arm: lateWrite, mayRecreate: lateObjects},
 	)
@@ -204,13 +204,15 @@ func held(end func(*inject.Gate)) func(*scene, inject.Call) func() int {
 	return func(s *scene, call inject.Call) func() int {
 		gate := inject.NewGate()
 		s.injector.On(func(c inject.Call) bool { return c.Streams() && c.Object == call.Object }, gate.Stream)
-		var held atomic.Int64
 		s.beforeLast = append(s.beforeLast, func() {
+			over := s.happening()
 			gate.Close()
-			held.Add(1)
-			s.later(frozenTime, func() { end(gate) })
+			s.later(frozenTime, func() {
+				end(gate)
+				over() // A client lists again some time later.
+			})
 		})
-		return func() int { return int(held.Load()) }
+		return gate.Held
 	}
 }
 

@@ -37,6 +37,7 @@ type scene struct {
 	ended     bool
 	underWay  int    // Faults that have not ended yet.
 	revision  string // Before the step that is under way.
+	tookDown  []string
 }
 
 // process is a process of the operator.
@@ -99,6 +100,7 @@ func (s *scene) start() {
 	options.Metrics, options.Work = registry, olmcondition.NewTracker(options.Clock)
 	started := &process{Process: s.injector.Process(), metrics: registry}
 	config := rest.CopyConfig(cluster.OperatorConfig)
+	config.Wrap(s.onePodAtATime)
 	config.Wrap(started.Wrap)
 	mgr, err := manager.New(config, options)
 	if err != nil {

@@ -45,7 +45,9 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 			limit = patience + forgotten
 		}
 		if err == nil && random.IntN(2) == 0 {
-			err = s.within(limit, o.settledOrRefused(s, spec))
+			if err = s.within(limit, o.settledOrRefused(s, spec)); err == nil {
+				s.history.Forget()
+			}
 		}
 		if err != nil {
 			t.Fatalf("O5: %v: %v\n%s", given.all(), err, s.summary())

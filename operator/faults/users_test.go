@@ -32,7 +32,7 @@ func (s *scene) play(w *workload) error {
 	}
 	for i, step := range w.steps {
 		if i == len(w.steps)-1 && len(s.beforeLast) > 0 {
-			if err := s.beforeLastStep(); err != nil {
+			if err := s.beforeLastStep(i > 0); err != nil {
 				return err
 			}
 		}
@@ -46,13 +46,16 @@ func (s *scene) play(w *workload) error {
 	return nil
 }
 
-// beforeLastStep lets the faults happen that meet the last step. Before, the operator has read all that it watches, and done all that it
-// wants.
-func (s *scene) beforeLastStep() error {
+// beforeLastStep lets the faults happen that meet the last step. Before, the operator has read all that it watches, and has done what earlier
+// steps ask for.
+func (s *scene) beforeLastStep(earlier bool) error {
 	quiet := s.quiet(window)
 	if err := s.await(func(s *scene) error {
 		select {
 		case <-s.newest().started:
+			if !earlier {
+				return nil // It may have something to do at once.
+			}
 			return quiet(s)
 		default:
 			return errors.New("the operator does not work yet")

@@ -15,6 +15,9 @@ type Gate struct {
 	broken chan struct{}
 	bodies []io.Closer
 
+	// held is how often events were held back.
+	held int
+
 	// expires is how many of the next streams have expired.
 	expires int
 }
@@ -41,6 +44,22 @@ func (g *Gate) Open() {
 	defer g.mutex.Unlock()
 	if !isClosed(g.opened) {
 		close(g.opened)
+	}
+}
+
+// Held returns how often events were held back so far.
+func (g *Gate) Held() int {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	return g.held
+}
+
+// noteEvents counts events that have come to a gate that is closed.
+func (g *Gate) noteEvents() {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	if !isClosed(g.opened) {
+		g.held++
 	}
 }
 
@@ -135,6 +154,9 @@ func (s *stream) Read(buffer []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := s.ReadCloser.Read(buffer)
+	if n > 0 {
+		s.gate.noteEvents()
+	}
 	if !s.gate.wait(s.ended) {
 		return 0, io.EOF // As if the API server had ended it.
 	}

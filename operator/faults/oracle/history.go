@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -70,7 +71,7 @@ func (h *History) Set(resource string, object *unstructured.Unstructured) {
 	if controllers > 1 {
 		h.broken = append(h.broken, fmt.Sprintf("%s has %d controllers", key, controllers))
 	}
-	if object.GetLabels()[ForeignLabel] != "" && (controllers > 0 || before != nil && before.GetGeneration() != object.GetGeneration()) {
+	if isForeign(object) && (controllers > 0 || before != nil && !sameContent(before, object)) {
 		h.broken = append(h.broken, key+" belongs to somebody else, and was changed or adopted")
 	}
 	if resource == "deployments" || resource == "statefulsets" {
@@ -81,12 +82,35 @@ func (h *History) Set(resource string, object *unstructured.Unstructured) {
 // ForeignLabel marks objects that do not belong to the operator. Somebody else removes it before they delete theirs.
 const ForeignLabel = "test.example.com/foreign"
 
+func isForeign(object *unstructured.Unstructured) bool { return object.GetLabels()[ForeignLabel] != "" }
+
+// sameContent reports whether two states of an object say the same, but for what Kubernetes' controllers note in it.
+func sameContent(one, other *unstructured.Unstructured) bool {
+	return equality.Semantic.DeepEqual(content(one), content(other))
+}
+
+func content(object *unstructured.Unstructured) map[string]any {
+	object = object.DeepCopy()
+	for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
+		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", "deployment.kubernetes.io/revision")
+	if len(object.GetAnnotations()) == 0 {
+		object.SetAnnotations(nil)
+	}
+	unstructured.RemoveNestedField(object.Object, "status")
+	return object.Object
+}
+
 func (h *History) checkSize(key string, before, now *unstructured.Unstructured) {
+	is, _, _ := unstructured.NestedInt64(now.Object, "spec", "replicas")
 	if before == nil {
+		if !isForeign(now) && !h.sizes[is] {
+			h.broken = append(h.broken, fmt.Sprintf("%s was created with %d pods, which nobody asked for", key, is))
+		}
 		return
 	}
 	was, _, _ := unstructured.NestedInt64(before.Object, "spec", "replicas")
-	is, _, _ := unstructured.NestedInt64(now.Object, "spec", "replicas")
 	if is != was && !h.sizes[is] {
 		h.broken = append(h.broken, fmt.Sprintf("%s was scaled from %d to %d pods, which nobody asked for", key, was, is))
 	}
@@ -131,7 +155,7 @@ func (h *History) Delete(resource string, object *unstructured.Unstructured) {
 	delete(h.objects[resource], object.GetUID())
 	key := h.seen.key(resource, object)
 	h.deleted[key]++
-	if object.GetLabels()[ForeignLabel] != "" {
+	if isForeign(object) {
 		h.broken = append(h.broken, key+" belongs to somebody else, and was deleted")
 	}
 }
