@@ -23,7 +23,7 @@ func startBound(t *testing.T) boundApplication {
 	must(t, err)
 	ctx := t.Context()
 	const name = "counting"
-	makeApplication(t, "default", name, fmt.Sprintf(`{"image":%q,"replicas":2,"caches":[{"name":"example-memcached"}]}`, image))
+	makeApplication(t, "default", name, webSpec(image, `,"replicas":2,"caches":[{"name":"example-memcached"}]`))
 	waitReason(t, "default", name, "CacheNotFound")
 	waitRollout(t, "default", name)
 	contains(t, kubectl(ctx, t, "get", "application", name, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`), "example-memcached")

@@ -50,7 +50,7 @@ func servedByIngress(t *testing.T) {
 }
 
 func routedSpec(image string, replicas int, host, more string) string {
-	return fmt.Sprintf(`{"image":%q,"replicas":%d,"ingress":{"host":%q,"className":%q%s}}`, image, replicas, host, ingressClass, more)
+	return webSpec(image, fmt.Sprintf(`,"replicas":%d,"ingress":{"host":%q,"className":%q%s}`, replicas, host, ingressClass, more))
 }
 
 // makeCertificate makes a Secret with a certificate for the host, and returns the configuration of clients that trust it.

@@ -28,6 +28,15 @@ func makeApplication(t *testing.T, namespace, name, spec string) {
 	t.Cleanup(func() { deleteApplication(t, namespace, name) })
 }
 
+// someCPU are the resources of applications and of their visitors. A container that requests nothing gets next to no CPU while others need it,
+// and requests fail for that.
+const someCPU = `"resources":{"requests":{"cpu":"50m"}}`
+
+// webSpec returns the spec of an Application that a visitor requests. more are fields of JSON, each after a comma.
+func webSpec(image, more string) string {
+	return fmt.Sprintf(`{"image":%q,%s%s}`, image, someCPU, more)
+}
+
 func applicationManifest(namespace, name, spec string) string {
 	return fmt.Sprintf(`{"apiVersion":"app.example.com/v1alpha1","kind":"Application","metadata":{"namespace":%q,"name":%q},"spec":%s}`, namespace, name, spec)
 }
@@ -50,7 +59,10 @@ func deleteApplication(t *testing.T, namespace, name string) {
 // and addresses of memcached. The function that it returns gives the results since its last call.
 func startVisitor(t *testing.T, namespace, name, image string, args ...string) func(*testing.T) clients.Counts {
 	t.Helper()
-	kubectl(t.Context(), t, append([]string{"run", name, "-n", namespace, "--image=" + image, "--restart=Never", "--"}, args...)...)
+	kubectl(t.Context(), t, append([]string{
+		"run", name, "-n", namespace, "--image=" + image, "--restart=Never", "--override-type=strategic",
+		fmt.Sprintf(`--overrides={"spec":{"containers":[{"name":%q,%s}]}}`, name, someCPU), "--",
+	}, args...)...)
 	t.Cleanup(func() {
 		kubectl(context.Background(), t, "delete", "pod", name, "-n", namespace, "--ignore-not-found", "--timeout=1m")
 	})

@@ -138,7 +138,7 @@ func updatesFailNoRequest(t *testing.T) {
 // makeVisited makes an Application that a visitor requests all the time, through its Service.
 func makeVisited(t *testing.T, name, image string) (visitor func(*testing.T) clients.Counts) {
 	t.Helper()
-	makeApplication(t, "default", name, fmt.Sprintf(`{"image":%q,"replicas":2}`, image))
+	makeApplication(t, "default", name, webSpec(image, `,"replicas":2`))
 	waitReady(t, "default", name)
 	visitor = startVisitor(t, "default", "visitor", image, "visit", "http://"+name+".default.svc:8080/")
 	must(t, walk.Within(t.Context(), time.Minute, "the visitor to be served", func(context.Context) error {
@@ -168,7 +168,7 @@ func olderHasTheHost(t *testing.T) {
 	ctx := t.Context()
 	const other, name = "e2e-other", "claims"
 	namespace(t, other)
-	spec := fmt.Sprintf(`{"image":%q,"replicas":1,"ingress":{"host":"claimed.example.com"}}`, image)
+	spec := webSpec(image, `,"replicas":1,"ingress":{"host":"claimed.example.com"}`)
 	makeApplication(t, "default", "has", spec)
 	waitReady(t, "default", "has")
 	makeApplication(t, other, name, spec)

@@ -45,7 +45,7 @@ func autoscaledApplication(t *testing.T) {
 	const name = "autoscaled"
 	image, err := webImage()
 	must(t, err)
-	makeApplication(t, "default", name, fmt.Sprintf(`{"image":%q,"replicas":1}`, image))
+	makeApplication(t, "default", name, webSpec(image, `,"replicas":1`))
 	waitReady(t, "default", name)
 	for _, bounds := range []struct{ least, most, size int32 }{{3, 4, 3}, {1, 2, 2}} {
 		autoscale(t, "app.example.com/v1alpha1", "Application", name, bounds.least, bounds.most)

@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,7 +124,7 @@ func oneName(t *testing.T) {
 	must(t, err)
 	const here, there, name = "e2e-one-name", "e2e-one-name-too", "same"
 	namespaces(t, here, there)
-	spec := fmt.Sprintf(`{"image":%q}`, image)
+	spec := webSpec(image, "")
 	makeApplication(t, here, name, spec)
 	makeApplication(t, there, name, spec)
 	waitReady(t, there, name)

@@ -54,7 +54,7 @@ func refusedByPolicy(t *testing.T) {
 	for _, refused := range refusedObjects {
 		caches = append(caches, &refusedCache{production: request(t, inRefusals(refused.cache), refused.size, "workload: StatefulSet\n"+refused.has+littleCPU)})
 	}
-	makeApplication(t, refusalsNamespace, "no-ingress", fmt.Sprintf(`{"image":%q}`, image))
+	makeApplication(t, refusalsNamespace, "no-ingress", webSpec(image, ""))
 	waitReady(t, refusalsNamespace, "no-ingress")
 	visitor := startVisitor(t, refusalsNamespace, "visitor", image, "visit", "http://no-ingress."+refusalsNamespace+".svc:8080/")
 	for _, cache := range caches {

@@ -112,7 +112,7 @@ const warmCache = "warm"
 // createChaosCaches creates caches, and an Application named served. It returns the sizes of the caches by name.
 func createChaosCaches(t *testing.T) map[string]int32 {
 	t.Helper()
-	makeApplication(t, "default", "served", `{"image":"docker.io/nginxinc/nginx-unprivileged:1.29-alpine","replicas":2}`)
+	makeApplication(t, "default", "served", webSpec("docker.io/nginxinc/nginx-unprivileged:1.29-alpine", `,"replicas":2`))
 	sizes := map[string]int32{}
 	for _, cache := range []struct {
 		name, spec string
