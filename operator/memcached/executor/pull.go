@@ -30,7 +30,10 @@ func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]in
 	for _, pod := range pulls.Delete {
 		//nolint:forbidigo // Pull pods are in no plan: they are never repaired.
 		err := e.Client.Delete(ctx, pod.DeepCopy(), client.Preconditions{UID: &pod.UID})
-		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		switch {
+		case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+			return nil, reconcileerror.Stale(fmt.Errorf("pod %s/%s has changed meanwhile: %w", pod.Namespace, pod.Name, err))
+		case err != nil:
 			return nil, fmt.Errorf("delete pod %s/%s, which has pulled images: %w", pod.Namespace, pod.Name, err)
 		}
 	}

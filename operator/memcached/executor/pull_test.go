@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/memcached/desired"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
@@ -28,6 +29,7 @@ func TestPullPods(t *testing.T) {
 		}
 	})
 	f.reportsForeignPullPods()
+	f.deletesPullPodsAgain()
 	f.limitsPullPods(namespaces[0], namespaces[1], namespaces[2])
 }
 
@@ -73,6 +75,24 @@ func (f *fixture) limitsPullPods(crowded, another, third string) {
 	}
 	if got := create(third, 1, 22); got != 0 {
 		t.Errorf("beside two crowded namespaces, %d pods were created, want none", got)
+	}
+}
+
+// deletesPullPodsAgain: a deletion that meets another pod of the name, or none, is tried again with a newer copy. Nothing else may reconcile
+// the cache.
+func (f *fixture) deletesPullPodsAgain() {
+	for _, name := range []string{"pull", "no-pull"} {
+		outdated := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: name, UID: "another"}}
+		if _, err := f.executor.Pull(f.T.Context(), desired.Pulls{Delete: []*corev1.Pod{outdated}}); !reconcileerror.IsStale(err) {
+			f.T.Errorf("with pod %s, the error is %v", name, err)
+		}
+	}
+	found := &corev1.Pod{}
+	f.must(cluster.Client.Get(f.T.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: "pull"}, found))
+	_, err := f.executor.Pull(f.T.Context(), desired.Pulls{Delete: []*corev1.Pod{found}})
+	f.must(err)
+	if err := cluster.Client.Get(f.T.Context(), client.ObjectKeyFromObject(found), found); client.IgnoreNotFound(err) != nil || err == nil {
+		f.T.Errorf("the pod is there: %v", err)
 	}
 }
 
