@@ -33,6 +33,8 @@ type Change struct {
 	Field string
 	// Class is what making the change does to the items.
 	Class Class
+	// ByRelease is true if no field of a spec makes this change, so that only a release can.
+	ByRelease bool
 	// Reason tells the user, in a sentence, why the change has this class.
 	Reason string
 	// From is the given value and To the wanted one, as text for the user. They are empty when nothing is set.
@@ -60,13 +62,18 @@ func Compare(given, wanted State, features inputs.Features) ([]Change, Class) {
 	}
 	changes = append(changes, rest(c)...)
 	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Field, b.Field) })
+	return changes, Worst(changes)
+}
+
+// Worst returns the worst class of changes.
+func Worst(changes []Change) Class {
 	worst := None
 	for _, c := range changes {
 		if c.Class.Worse(worst) {
 			worst = c.Class
 		}
 	}
-	return changes, worst
+	return worst
 }
 
 // only returns the entries whose keys wanted has.

@@ -76,7 +76,7 @@ func rest(c comparison) []Change {
 			continue
 		}
 		class, reason := c.other(path)
-		changes = append(changes, Change{Field: "template." + path, Class: class, Reason: reason, From: from, To: to})
+		changes = append(changes, Change{Field: "template." + path, Class: class, ByRelease: true, Reason: reason, From: from, To: to})
 	}
 	return changes
 }

@@ -3,6 +3,7 @@ package pending
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -73,12 +74,11 @@ func (i Input) classOfUserChanges(wanted *Template) diff.Class {
 		return diff.None
 	}
 	before, err := i.Render(i.Given.Spec)
-	switch {
-	case err != nil && i.choseImage():
-		return diff.Cold
-	case err != nil: // The user changed something, and it is unknown what: all but the image may be theirs.
-		before, wanted = i.Given.Template, withImageOf(i.Given.Template, wanted)
-	case i.choseImage():
+	if err != nil {
+		changes, _ := i.compare(i.Given.Template, i.withoutImagesOfRelease(wanted))
+		return diff.Worst(slices.DeleteFunc(changes, func(c diff.Change) bool { return c.ByRelease }))
+	}
+	if i.choseImage() {
 		before = withImageOf(i.Given.Template, before) // The user may ask for the very change that is pending.
 	}
 	_, class := i.compare(before, wanted)

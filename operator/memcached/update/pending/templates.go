@@ -44,6 +44,21 @@ func withImageOf(given, wanted *Template) *Template {
 	return candidate
 }
 
+// withoutImagesOfRelease returns the wanted template with the given images, but for that of memcached if the user has changed it.
+func (i Input) withoutImagesOfRelease(wanted *Template) *Template {
+	given, candidate := ImagesOf(i.Given.Template), withImageOf(i.Given.Template, wanted)
+	if i.choseImage() {
+		candidate = owned.Convert[Template](wanted)
+	}
+	for at, container := range containersOf(candidate) {
+		name := ptr.Deref(container.Name, "")
+		if image, found := given[name]; found && name != pod.MemcachedContainer {
+			candidate.Spec.Containers[at].Image = &image
+		}
+	}
+	return candidate
+}
+
 // ImagesOf returns the images of a template by the names of the containers.
 func ImagesOf(template *Template) map[string]string {
 	images := map[string]string{}
@@ -61,11 +76,11 @@ func containersOf(template *Template) []corev1ac.ContainerApplyConfiguration {
 }
 
 // withUserChanges returns the given template with the changes of the wanted one that the user has asked for since, nil if they are
-// unknown.
+// unknown. If a release refuses the spec of before, these are all changes but its images.
 func (i Input) withUserChanges(wanted *Template) *Template {
 	before, err := i.Render(i.Given.Spec)
 	if err != nil {
-		return nil
+		return i.withoutImagesOfRelease(wanted)
 	}
 	schema, merged := corev1.PodTemplateSpec{}, &Template{}
 	patch, err := strategicpatch.CreateTwoWayMergePatch(encode(before), encode(wanted), schema)
@@ -111,7 +126,7 @@ func read(workload diff.Workload, template *Template) (diff.State, error) {
 
 // unreadable is the change for a template that somebody else or a later version of the operator wrote.
 func unreadable(err error) []diff.Change {
-	return []diff.Change{{Field: "template", Class: diff.Cold,
+	return []diff.Change{{Field: "template", Class: diff.Cold, ByRelease: true,
 		Reason: "The given template cannot be compared with the wanted one (" + err.Error() + "), so the items count as lost."}}
 }
 
