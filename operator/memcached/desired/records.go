@@ -14,7 +14,6 @@ import (
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
-	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -64,13 +63,13 @@ func planRecords(in inputs.Inputs, kind string, given *inputs.Workload, decision
 	plan.add(decided)
 	plan.write = append(slices.DeleteFunc(plan.write, func(r inputs.Record) bool { return r.Name == decided.Name }), plan.all[0])
 	keep[decided.Name] = true
-	plan.removeUnused(in.Pods, func(r inputs.Record) bool { return keep[r.Name] || given != nil && given.Uses(r.Name) })
+	plan.removeUnused(in, func(r inputs.Record) bool { return keep[r.Name] || given != nil && given.Uses(r.Name) })
 	return plan, nil
 }
 
 // removeUnused removes the records that are not in use. One of them stays as long as a pod runs an image whose version no other record says: the
 // pod may not have been told.
-func (p *recordPlan) removeUnused(running []corev1.Pod, inUse func(inputs.Record) bool) {
+func (p *recordPlan) removeUnused(in inputs.Inputs, inUse func(inputs.Record) bool) {
 	said := map[string]bool{}
 	for _, record := range p.all {
 		if record.Spec.Version != "" && inUse(record) {
@@ -80,7 +79,7 @@ func (p *recordPlan) removeUnused(running []corev1.Pod, inUse func(inputs.Record
 	for _, record := range p.all {
 		switch image := record.Spec.Image; {
 		case inUse(record):
-		case image != "" && record.Spec.Version != "" && !said[image] && runs(running, image):
+		case image != "" && record.Spec.Version != "" && !said[image] && runs(in, image):
 			said[image] = true
 		default:
 			p.remove = append(p.remove, record)
@@ -89,11 +88,8 @@ func (p *recordPlan) removeUnused(running []corev1.Pod, inUse func(inputs.Record
 }
 
 // runs reports whether any pod runs an image of memcached.
-func runs(running []corev1.Pod, image string) bool {
-	return slices.ContainsFunc(running, func(of corev1.Pod) bool {
-		memcached := pods.Container(of.Spec.Containers, pod.MemcachedContainer)
-		return memcached != nil && memcached.Image == image
-	})
+func runs(in inputs.Inputs, image string) bool {
+	return slices.ContainsFunc(in.Pods, func(of corev1.Pod) bool { return hasImage(in, &of, pod.MemcachedContainer, image) })
 }
 
 // existing returns the record that there is of the template of another one, or else that one. The newest record keeps its cause: its

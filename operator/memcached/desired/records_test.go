@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/utils/ptr"
@@ -174,16 +175,21 @@ func TestTheRecordThatSaysAVersionStaysForItsPods(t *testing.T) {
 	again := plan(t, withRecords(in, told, untold.Records[0].Name))
 	in.Memcached.Spec.Image, in.Memcached.Spec.Version = "mine:2", "1.6.39"
 	next := plan(t, withRecords(in, again, untold.Records[0].Name))
+	revision := "revision-of-" + untold.Records[0].Name
 	running := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "memcached", Image: "mine:1"}}}}
+	mirrored := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "memcached", Image: "mirror/mine:1"}}}} // By a policy.
+	mirrored.Labels = map[string]string{appsv1.ControllerRevisionHashLabelKey: revision}
 	for _, test := range []struct {
 		pods []corev1.Pod
 		want []string
 	}{
 		{[]corev1.Pod{running}, []string{"+" + next.Records[0].Name, "-" + told.Records[0].Name}},
+		{[]corev1.Pod{mirrored}, []string{"+" + next.Records[0].Name, "-" + told.Records[0].Name}},
 		{nil, []string{"+" + next.Records[0].Name, "-" + again.Records[0].Name, "-" + told.Records[0].Name}},
 	} {
-		in.Pods = test.pods
-		if difference := cmp.Diff(test.want, recordsIn(plan(t, withRecords(in, next, untold.Records[0].Name)))); difference != "" {
+		in := withRecords(in, next, untold.Records[0].Name)
+		in.Pods, in.StatefulSet.Records[revision].Template = test.pods, untold.Records[0].Template
+		if difference := cmp.Diff(test.want, recordsIn(plan(t, in))); difference != "" {
 			t.Errorf("with %d pods (-want +got):\n%s", len(test.pods), difference)
 		}
 	}
