@@ -28,7 +28,7 @@ func networkPolicy(in inputs.Inputs) *networkingv1ac.NetworkPolicyApplyConfigura
 		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(id.Selector())).
 		WithPolicyTypes(networkingv1.PolicyTypeIngress).
 		WithIngress(clients)
-	if inputs.NeedsAgent(memcached.Spec) {
+	if hasAgents(in) {
 		spec.WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithPorts(port(agentapi.MetricsPort)))
 	}
 	return networkingv1ac.NetworkPolicy(memcached.Name, memcached.Namespace).

@@ -11,8 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
+	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/pods"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/pending"
 	"github.com/example/memcached-operator/operator/monitoring/manifest"
@@ -66,8 +69,8 @@ func MakePlan(in inputs.Inputs) (Plan, error) {
 		switch {
 		case optional.kind.Kind == "Service" && checkAnnotations(in) != nil:
 			plan.Kept = append(plan.Kept, named(in, optional.kind))
-		case !optional.wanted && err != nil:
-			plan.Kept = append(plan.Kept, named(in, optional.kind)) // A spec that is refused takes nothing away.
+		case !optional.wanted && refused(err):
+			plan.Kept = append(plan.Kept, named(in, optional.kind))
 		case !optional.wanted:
 			plan.Absent = append(plan.Absent, named(in, optional.kind))
 		case optional.kind.Kind == "NetworkPolicy":
@@ -77,6 +80,19 @@ func MakePlan(in inputs.Inputs) (Plan, error) {
 		}
 	}
 	return plan, err
+}
+
+// refused reports whether an error refuses the spec, which then takes nothing away. Other errors are about what the spec refers to.
+func refused(err error) bool {
+	_, reason := reconcileerror.Describe(err)
+	return err != nil && !slices.Contains([]string{v1alpha1.ReasonInvalidCertificate, v1alpha1.ReasonInvalidUsers, v1alpha1.ReasonAgentUnavailable}, reason)
+}
+
+// hasAgents reports whether the agent runs beside memcached in any pod, or is to. Pods that go on with another spec than this one have theirs.
+func hasAgents(in inputs.Inputs) bool {
+	return inputs.NeedsAgent(in.Memcached.Spec) || slices.ContainsFunc(in.Pods, func(of corev1.Pod) bool {
+		return pods.Container(of.Spec.Containers, agentapi.AgentContainer) != nil
+	})
 }
 
 // named refers to the object of a kind that has the name of the cache.

@@ -32,7 +32,7 @@ func headlessService(in inputs.Inputs) *corev1ac.ServiceApplyConfiguration {
 		// most of their keys on other pods than before.
 		WithPublishNotReadyAddresses(true).
 		WithPorts(memcachedPort())
-	if inputs.NeedsAgent(memcached.Spec) {
+	if hasAgents(in) {
 		spec.WithPorts(corev1ac.ServicePort().
 			WithName(agentapi.MetricsPortName).
 			WithPort(agentapi.MetricsPort).
