@@ -38,7 +38,7 @@ func damage(s *scene, object *unstructured.Unstructured) error {
 
 // scaleToZero takes all pods away.
 func scaleToZero(s *scene, object *unstructured.Unstructured) error {
-	s.history.Allow(0)
+	s.history.AllowOnce(0)
 	return mergeInto(s, object, `{"spec":{"replicas":0}}`)
 }
 

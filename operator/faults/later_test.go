@@ -30,7 +30,8 @@ func laterPlans(w *workload, b *baseline) (all []*plan) {
 			}
 			p := &plan{class: f.class, name: f.name + "-later", workload: w, where: call.Object}
 			p.later = func(s *scene) error { return f.afterwards(s, s.objectOf(call)) }
-			if f.mayRecreate != nil {
+			// The pods of a StatefulSet stay when somebody changes its template.
+			if f.mayRecreate != nil && (f.name != "damaged" || call.Resource() != "statefulsets") {
 				p.mayRecreate = f.mayRecreate(w, call)
 			}
 			p.mayDiffer = func(field string) bool { return ofScaling(call)(field) || f.mayDiffer(w, call)(field) }

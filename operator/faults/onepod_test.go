@@ -108,7 +108,7 @@ func (s *scene) downBeside(ctx context.Context, name string) (down []string, err
 	}
 	for i := range all.Items {
 		if pod := &all.Items[i]; set != nil && pod.Name != name && !isReady(pod) {
-			if owner := metav1.GetControllerOf(pod); owner != nil && owner.UID == set.UID {
+			if owner := metav1.GetControllerOf(pod); owner != nil && owner.UID == set.UID && set.Kind == "StatefulSet" {
 				down = append(down, pod.Name)
 			}
 		}

@@ -220,10 +220,11 @@ func held(end func(*inject.Gate)) func(*scene, inject.Call) func() int {
 func overwritten(s *scene, call inject.Call) func() int {
 	gate := inject.NewGate()
 	s.injector.On(func(c inject.Call) bool { return c.Streams() && c.Resource() == call.Resource() }, gate.Stream)
-	return s.injector.On(inject.Is(call), inject.Before(func() {
+	met := s.injector.On(inject.Is(call), inject.Before(func() {
 		gate.Close()
 		s.later(frozenTime, gate.Expire)
 	}))
+	return func() int { return min(met(), gate.Held()) }
 }
 
 // repeatEvents ends all watches, and begins the next ones earlier, so that events come once more.

@@ -19,6 +19,7 @@ type History struct {
 	deleted map[string]int
 	broken  []string
 	sizes   map[int64]bool
+	once    map[int64]bool // The sizes that are allowed for one change.
 	changes int
 	seen    templates
 	state   State // Of the last call, nil if there was a change since.
@@ -27,7 +28,7 @@ type History struct {
 // NewHistory returns an empty history.
 func NewHistory() *History {
 	return &History{
-		objects: map[string]map[types.UID]*unstructured.Unstructured{}, created: map[string]int{}, deleted: map[string]int{}, sizes: map[int64]bool{},
+		objects: map[string]map[types.UID]*unstructured.Unstructured{}, created: map[string]int{}, deleted: map[string]int{}, sizes: map[int64]bool{}, once: map[int64]bool{},
 		seen: templates{},
 	}
 }
@@ -37,6 +38,13 @@ func (h *History) Allow(size int64) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	h.sizes[size] = true
+}
+
+// AllowOnce says that somebody scales a workload to that many pods, once.
+func (h *History) AllowOnce(size int64) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.once[size] = true
 }
 
 // Forget says that users ask no more for the numbers of pods that they have asked for.
@@ -111,9 +119,13 @@ func (h *History) checkSize(key string, before, now *unstructured.Unstructured) 
 		return
 	}
 	was, _, _ := unstructured.NestedInt64(before.Object, "spec", "replicas")
-	if is != was && !h.sizes[is] {
+	if is == was {
+		return
+	}
+	if !h.once[is] && !h.sizes[is] {
 		h.broken = append(h.broken, fmt.Sprintf("%s was scaled from %d to %d pods, which nobody asked for", key, was, is))
 	}
+	delete(h.once, is)
 }
 
 // Find returns the object of a name, nil if there is none.
