@@ -163,7 +163,7 @@ func (p *plan) run(t *testing.T, f *feed, b *baseline, results *outcomes) {
 	if !p.restarts {
 		found = append(found, s.forbidden()...)
 	}
-	for _, difference := range s.history.Counts().Differences(b.Counts, p.recreates) {
+	for _, difference := range s.history.Counts().Differences(b.Counts, p.recreates, p.restarts) { // While it restarts, nobody sees what happens.
 		found = append(found, "O2: "+difference)
 	}
 	if p.sparesPods {
@@ -210,7 +210,7 @@ func (p *plan) happens(s *scene) (reached func() int, err error) {
 // recreates tells whether an object may be created or deleted more or less often than without the fault. How often Kubernetes' controller of
 // StatefulSets creates a revision of one that is being deleted is up to chance.
 func (p *plan) recreates(key string) bool {
-	if p.workload.removes && strings.HasPrefix(key, "controllerrevisions/") && !strings.Contains(key, "-record-") {
+	if p.workload.removes && isRevision(key) {
 		return true
 	}
 	return p.mayRecreate != nil && p.mayRecreate(key)

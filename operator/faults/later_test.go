@@ -30,8 +30,10 @@ func laterPlans(w *workload, b *baseline) (all []*plan) {
 			}
 			p := &plan{class: f.class, name: f.name + "-later", workload: w, where: call.Object}
 			p.later = func(s *scene) error { return f.afterwards(s, s.objectOf(call)) }
-			// The pods of a StatefulSet stay when somebody changes its template.
-			if f.mayRecreate != nil && (f.name != "damaged" || call.Resource() != "statefulsets") {
+			switch {
+			case f.name == "damaged" && call.Resource() == "statefulsets":
+				p.mayRecreate = isRevision // The pods stay.
+			case f.mayRecreate != nil:
 				p.mayRecreate = f.mayRecreate(w, call)
 			}
 			p.mayDiffer = func(field string) bool { return ofScaling(call)(field) || f.mayDiffer(w, call)(field) }
@@ -48,6 +50,11 @@ func laterPlans(w *workload, b *baseline) (all []*plan) {
 		all = append(all, &plan{class: "F9", name: "restarts-later", workload: w, where: "pods", mayDiffer: ofRestarts, later: (*scene).restartMemcached})
 	}
 	return all
+}
+
+// isRevision matches what Kubernetes records of the templates of a StatefulSet.
+func isRevision(key string) bool {
+	return strings.HasPrefix(key, "controllerrevisions/") && !strings.Contains(key, "-record-")
 }
 
 // restartMemcached restarts memcached in all pods, as the kubelet does after it has ended. The pods stay ready, so only they tell it.

@@ -212,8 +212,8 @@ func (h *History) Counts() Counts {
 type Counts struct{ Created, Deleted map[string]int }
 
 // Differences says which objects were created or deleted more or less often than in all of the given runs, without those for which allowed
-// returns true.
-func (c Counts) Differences(runs []Counts, allowed func(key string) bool) []string {
+// returns true. If events may be missing, less often is no difference.
+func (c Counts) Differences(runs []Counts, allowed func(key string) bool, missing bool) []string {
 	var all []string
 	for _, side := range []struct {
 		name string
@@ -225,7 +225,8 @@ func (c Counts) Differences(runs []Counts, allowed func(key string) bool) []stri
 		}
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			is := side.of(c)[key]
-			if allowed != nil && allowed(key) || slices.ContainsFunc(runs, func(run Counts) bool { return side.of(run)[key] == is }) {
+			as := func(run Counts) bool { return side.of(run)[key] == is || missing && side.of(run)[key] > is }
+			if allowed != nil && allowed(key) || slices.ContainsFunc(runs, as) {
 				continue
 			}
 			all = append(all, fmt.Sprintf("%s was %s %d times, without a fault %d times", key, side.name, is, side.of(runs[0])[key]))

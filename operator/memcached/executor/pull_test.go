@@ -81,18 +81,19 @@ func (f *fixture) limitsPullPods(crowded, another, third string) {
 // deletesPullPodsAgain: a deletion that meets another pod of the name, or none, is tried again with a newer copy. Nothing else may reconcile
 // the cache.
 func (f *fixture) deletesPullPodsAgain() {
+	t := f.T
 	for _, name := range []string{"pull", "no-pull"} {
 		outdated := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: name, UID: "another"}}
-		if _, err := f.executor.Pull(f.T.Context(), desired.Pulls{Delete: []*corev1.Pod{outdated}}); !reconcileerror.IsStale(err) {
-			f.T.Errorf("with pod %s, the error is %v", name, err)
+		if _, err := f.executor.Pull(t.Context(), desired.Pulls{Delete: []*corev1.Pod{outdated}}); !reconcileerror.IsStale(err) {
+			t.Errorf("with pod %s, the error is %v", name, err)
 		}
 	}
 	found := &corev1.Pod{}
-	f.must(cluster.Client.Get(f.T.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: "pull"}, found))
-	_, err := f.executor.Pull(f.T.Context(), desired.Pulls{Delete: []*corev1.Pod{found}})
+	f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: "pull"}, found))
+	_, err := f.executor.Pull(t.Context(), desired.Pulls{Delete: []*corev1.Pod{found}})
 	f.must(err)
-	if err := cluster.Client.Get(f.T.Context(), client.ObjectKeyFromObject(found), found); client.IgnoreNotFound(err) != nil || err == nil {
-		f.T.Errorf("the pod is there: %v", err)
+	if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(found), found); client.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("the pod is there: %v", err)
 	}
 }
 
