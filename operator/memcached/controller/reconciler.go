@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,8 +62,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcileerror.Resolve(err, wait)
 	}
 	id := desired.Identity(memcached)
+	var pullAgain time.Duration
 	var pullErr error
-	in.RefusedPulls, pullErr = r.Executor.Pull(ctx, desired.MakePulls(in))
+	in.RefusedPulls, pullAgain, pullErr = r.Executor.Pull(ctx, desired.MakePulls(in))
 	plan, planErr := desired.MakePlan(in)
 	applied, applyErr := r.Applier.Apply(ctx, memcached, plan.Plan)
 	plan.Pending = pending.WithHeld(plan.Pending, applied.Held)
@@ -78,5 +80,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		Changes: applied.Changes, Step: made(step, rollErr), Warnings: warnings(plan), Rollout: observed.Workload(), Err: err,
 		Unsettled: inputs.Silent(observed.Pods, seen.States),
 	})
-	return reconcileerror.Resolve(err, wait, step.After, plan.Recheck, applied.Recheck)
+	return reconcileerror.Resolve(err, wait, step.After, plan.Recheck, applied.Recheck, pullAgain)
 }

@@ -18,16 +18,18 @@ import (
 func TestARefusedSpecTakesNoPartAway(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.MemcachedSpec)
+		users  string
 		gone   bool
 	}{
-		"a refused spec":   {func(s *v1alpha1.MemcachedSpec) { s.Version = "1.5.0" }, false},
-		"a missing Secret": {func(s *v1alpha1.MemcachedSpec) { s.TLS = &v1alpha1.MemcachedTLS{SecretName: "tls"} }, false},
-		"wrong users":      {func(s *v1alpha1.MemcachedSpec) { s.Version = "1.6.18" }, true},
-		"nothing wrong":    {func(*v1alpha1.MemcachedSpec) {}, true},
+		"a refused spec":                 {func(s *v1alpha1.MemcachedSpec) { s.Version = "1.5.0" }, "shop:a-password\n", false},
+		"a refused spec and wrong users": {func(s *v1alpha1.MemcachedSpec) { s.Version = "1.5.0" }, "shop", false},
+		"a missing Secret":               {func(s *v1alpha1.MemcachedSpec) { s.TLS = &v1alpha1.MemcachedTLS{SecretName: "tls"} }, "shop:a-password\n", false},
+		"wrong users":                    {func(*v1alpha1.MemcachedSpec) {}, "shop", true},
+		"nothing wrong":                  {func(*v1alpha1.MemcachedSpec) {}, "shop:a-password\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := withOneUser(v1alpha1.WorkloadDeployment, test.change)
-			in.Features.ServiceMonitors = true
+			in.Users.Data["users"], in.Features.ServiceMonitors = []byte(test.users), true
 			got, err := desired.MakePlan(in)
 			if (err == nil) != (name == "nothing wrong") {
 				t.Fatalf("the error is %v", err)
@@ -47,10 +49,12 @@ func TestPodsWithTheAgentKeepItsPort(t *testing.T) {
 	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(func(s *v1alpha1.MemcachedSpec) {
 		s.NetworkPolicy = &v1alpha1.MemcachedNetworkPolicy{}
 	}).Obj())
+	ended := runningPod(0, "a")
+	ended.Status.Phase = corev1.PodFailed
 	for _, test := range []struct {
 		pods  []corev1.Pod
 		ports int
-	}{{[]corev1.Pod{runningPod(0, "a")}, 2}, {nil, 1}} {
+	}{{[]corev1.Pod{runningPod(0, "a")}, 2}, {[]corev1.Pod{ended}, 1}, {nil, 1}} {
 		in.Pods = test.pods
 		got := plan(t, in)
 		if ports := planned[*corev1ac.ServiceApplyConfiguration](t, got).Spec.Ports; len(ports) != test.ports {

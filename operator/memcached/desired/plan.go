@@ -50,6 +50,7 @@ func MakePlan(in inputs.Inputs) (Plan, error) {
 		plan.Recheck = pullRecheck
 	}
 	plan.New = owned.IsNew(in.Memcached)
+	isRefused := refused(in, err)
 	headless, secret := headlessService(in), binding(in)
 	plan.Present = append(plan.Present, headless, secret)
 	plan.Needs = append(plan.Needs, owned.Need{Object: owned.ReferenceTo(secret), Needs: owned.ReferenceTo(headless)})
@@ -69,7 +70,7 @@ func MakePlan(in inputs.Inputs) (Plan, error) {
 		switch {
 		case optional.kind.Kind == "Service" && checkAnnotations(in) != nil:
 			plan.Kept = append(plan.Kept, named(in, optional.kind))
-		case !optional.wanted && refused(err):
+		case !optional.wanted && isRefused:
 			plan.Kept = append(plan.Kept, named(in, optional.kind))
 		case !optional.wanted:
 			plan.Absent = append(plan.Absent, named(in, optional.kind))
@@ -82,16 +83,20 @@ func MakePlan(in inputs.Inputs) (Plan, error) {
 	return plan, err
 }
 
-// refused reports whether an error refuses the spec, which then takes nothing away. Other errors are about what the spec refers to.
-func refused(err error) bool {
-	_, reason := reconcileerror.Describe(err)
-	return err != nil && !slices.Contains([]string{v1alpha1.ReasonInvalidCertificate, v1alpha1.ReasonInvalidUsers, v1alpha1.ReasonAgentUnavailable}, reason)
+// refused reports whether the spec cannot be used, so that it takes nothing away. What is wrong in a Secret is no reason, but may hide one.
+func refused(in inputs.Inputs, err error) bool {
+	if _, reason := reconcileerror.Describe(err); reason == v1alpha1.ReasonInvalidCertificate || reason == v1alpha1.ReasonInvalidUsers {
+		wanted, _ := workloads(in)
+		_, err = render(in, wanted.given, in.Memcached.Spec)
+	}
+	return err != nil
 }
 
 // hasAgents reports whether the agent runs beside memcached in any pod, or is to. Pods that go on with another spec than this one have theirs.
 func hasAgents(in inputs.Inputs) bool {
 	return inputs.NeedsAgent(in.Memcached.Spec) || slices.ContainsFunc(in.Pods, func(of corev1.Pod) bool {
-		return pods.Container(of.Spec.Containers, agentapi.AgentContainer) != nil
+		ended := of.Status.Phase == corev1.PodFailed || of.Status.Phase == corev1.PodSucceeded
+		return !ended && pods.Container(of.Spec.Containers, agentapi.AgentContainer) != nil
 	})
 }
 

@@ -25,18 +25,33 @@ import (
 const mostPulls = 20
 
 // Pull creates and deletes the pods that pull images. It returns why pods cannot be created, by their names, if a quota or an
-// admission policy refuses them. Those that have to wait for others are created by a later reconcile.
-func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (map[string]inputs.PullProblem, error) {
-	for _, pod := range pulls.Delete {
+// admission policy refuses them. Those that have to wait for others are created by a later reconcile. It also returns after which time to
+// reconcile again because a pod may not be deleted, although the API server says that it is another one or gone; 0 for never.
+func (e *Executor) Pull(ctx context.Context, pulls desired.Pulls) (refused map[string]inputs.PullProblem, after time.Duration, err error) {
+	if after, err = e.deletePulls(ctx, pulls.Delete); err != nil {
+		return nil, 0, err
+	}
+	refused, err = e.createPulls(ctx, pulls)
+	return refused, after, err
+}
+
+// deletePulls deletes pods that pull images, and returns after which time to try again.
+func (e *Executor) deletePulls(ctx context.Context, pulled []*corev1.Pod) (after time.Duration, err error) {
+	for _, pod := range pulled {
 		//nolint:forbidigo // Pull pods are in no plan: they are never repaired.
 		err := e.Client.Delete(ctx, pod.DeepCopy(), client.Preconditions{UID: &pod.UID})
 		switch {
 		case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-			return nil, reconcileerror.Stale(fmt.Errorf("pod %s/%s has changed meanwhile: %w", pod.Namespace, pod.Name, err))
+			after = recheck
 		case err != nil:
-			return nil, fmt.Errorf("delete pod %s/%s, which has pulled images: %w", pod.Namespace, pod.Name, err)
+			return 0, fmt.Errorf("delete pod %s/%s, which has pulled images: %w", pod.Namespace, pod.Name, err)
 		}
 	}
+	return after, nil
+}
+
+// createPulls creates pods that pull images. It returns why some cannot be created, by their names.
+func (e *Executor) createPulls(ctx context.Context, pulls desired.Pulls) (map[string]inputs.PullProblem, error) {
 	if len(pulls.Create) == 0 {
 		return nil, nil
 	}

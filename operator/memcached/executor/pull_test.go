@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/internal/testkit/cluster"
-	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/memcached/desired"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
 )
@@ -47,7 +46,7 @@ func (f *fixture) limitsPullPods(crowded, another, third string) {
 			pod.Spec.Containers = []corev1.Container{{Name: "agent", Image: "agent:2"}}
 			pulls.Create = append(pulls.Create, pod)
 		}
-		refused, err := f.executor.Pull(t.Context(), pulls)
+		refused, _, err := f.executor.Pull(t.Context(), pulls)
 		f.must(err)
 		if len(refused) > 0 {
 			t.Errorf("refused are %v", refused)
@@ -84,14 +83,15 @@ func (f *fixture) deletesPullPodsAgain() {
 	t := f.T
 	for _, name := range []string{"pull", "no-pull"} {
 		outdated := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: name, UID: "another"}}
-		if _, err := f.executor.Pull(t.Context(), desired.Pulls{Delete: []*corev1.Pod{outdated}}); !reconcileerror.IsStale(err) {
-			t.Errorf("with pod %s, the error is %v", name, err)
+		if _, after, err := f.executor.Pull(t.Context(), desired.Pulls{Delete: []*corev1.Pod{outdated}}); after == 0 || err != nil {
+			t.Errorf("pod %s is deleted again after %s, %v", name, after, err)
 		}
 	}
 	found := &corev1.Pod{}
 	f.must(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: f.set.Namespace, Name: "pull"}, found))
-	_, err := f.executor.Pull(t.Context(), desired.Pulls{Delete: []*corev1.Pod{found}})
-	f.must(err)
+	if _, after, err := f.executor.Pull(t.Context(), desired.Pulls{Delete: []*corev1.Pod{found}}); after != 0 || err != nil {
+		t.Errorf("the pod is deleted again after %s, %v", after, err)
+	}
 	if err := cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(found), found); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("the pod is there: %v", err)
 	}
@@ -112,7 +112,7 @@ func (f *fixture) reportsForeignPullPods() {
 		if client.IgnoreAlreadyExists(err) != nil {
 			t.Fatal(err)
 		}
-		refused, err := f.executor.Pull(t.Context(), pulls)
+		refused, _, err := f.executor.Pull(t.Context(), pulls)
 		f.must(err)
 		if refused["pull"].Message != want {
 			t.Errorf("of %s, it is refused because %q, want %q", owner, refused["pull"].Message, want)

@@ -33,7 +33,7 @@ type Change struct {
 	Field string
 	// Class is what making the change does to the items.
 	Class Class
-	// ByRelease is true if no field of a spec makes this change, so that only a release can.
+	// ByRelease is true for a part of the template that no field of a spec decides on.
 	ByRelease bool
 	// Reason tells the user, in a sentence, why the change has this class.
 	Reason string

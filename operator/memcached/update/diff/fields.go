@@ -63,6 +63,9 @@ var fields = []field{
 	{"annotations", func(s State) string { return pairs(s.Annotations) }, patched("Annotations are changed on the running pods.")},
 }
 
+// ofUser begins the paths of resources that have no field of their own, such as ephemeral-storage.
+const ofUser = "spec.containers[memcached].resources."
+
 // rest returns a change for each other path of the pod template that differs.
 func rest(c comparison) []Change {
 	paths := map[string]string{}
@@ -76,7 +79,9 @@ func rest(c comparison) []Change {
 			continue
 		}
 		class, reason := c.other(path)
-		changes = append(changes, Change{Field: "template." + path, Class: class, ByRelease: true, Reason: reason, From: from, To: to})
+		changes = append(changes, Change{
+			Field: "template." + path, Class: class, ByRelease: !strings.HasPrefix(path, ofUser), Reason: reason, From: from, To: to,
+		})
 	}
 	return changes
 }

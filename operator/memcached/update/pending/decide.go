@@ -105,10 +105,12 @@ func (i Input) withoutLoss(wanted *Template) Given {
 	if next, lossless := i.lossless(Given{Template: sameImage, Spec: i.Spec}); lossless && !i.choseImage() {
 		return next
 	}
-	if merged := i.withUserChanges(wanted); merged != nil {
-		if next, lossless := i.lossless(Given{Template: merged, Spec: i.Spec}); lossless {
-			return next
-		}
+	merged := i.withUserChanges(wanted)
+	if merged == nil {
+		merged = i.withoutImagesOfRelease(wanted)
+	}
+	if next, lossless := i.lossless(Given{Template: merged, Spec: i.Spec}); lossless {
+		return next
 	}
 	return *i.Given
 }

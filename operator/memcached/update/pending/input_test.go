@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/memcached/desired/pod"
 	"github.com/example/memcached-operator/operator/memcached/inputs"
@@ -46,6 +49,10 @@ func TestATemplateThatCannotBeRead(t *testing.T) {
 
 func annotated(s *v1alpha1.MemcachedSpec) { s.PodAnnotations = map[string]string{"refused": "true"} }
 
+func storing(s *v1alpha1.MemcachedSpec) {
+	s.Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1Gi")}
+}
+
 // refusing renders as a release that does not know memcached 1.6.18, refuses an annotation, and changes templates besides.
 func refusing(r release, change func(*pending.Template)) func(v1alpha1.MemcachedSpec) (*pending.Template, error) {
 	return func(spec v1alpha1.MemcachedSpec) (*pending.Template, error) {
@@ -83,7 +90,8 @@ func TestTheWayOutOfASpecThatCanNoLongerBeRenderedKeepsItems(t *testing.T) {
 		"another memcached, and the user asks for it": {spec: statefulSet(), before: annotated, release: second, correct: pinned("1.6.45"),
 			want: "agent:2 memcached:1.6.45", made: true},
 		"an agent that cannot be pulled": {spec: statefulSet(), before: annotated, release: second, correct: labelled, missing: missingAgent,
-			want: "agent:1 memcached:1.6.18", pending: "image Cold, agentImage Live", made: true},
+			want: "agent:1 memcached:1.6.18", pending: "image Cold, agentImage Live, annotations Live, labels Live"},
+		"ephemeral storage": {spec: statefulSet(), before: annotated, release: second, correct: storing, want: "agent:2 memcached:1.6.45", made: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := with(test.spec, test.before)

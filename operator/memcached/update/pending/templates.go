@@ -76,11 +76,11 @@ func containersOf(template *Template) []corev1ac.ContainerApplyConfiguration {
 }
 
 // withUserChanges returns the given template with the changes of the wanted one that the user has asked for since, nil if they are
-// unknown. If a release refuses the spec of before, these are all changes but its images.
+// unknown.
 func (i Input) withUserChanges(wanted *Template) *Template {
 	before, err := i.Render(i.Given.Spec)
 	if err != nil {
-		return i.withoutImagesOfRelease(wanted)
+		return nil
 	}
 	schema, merged := corev1.PodTemplateSpec{}, &Template{}
 	patch, err := strategicpatch.CreateTwoWayMergePatch(encode(before), encode(wanted), schema)
@@ -126,7 +126,7 @@ func read(workload diff.Workload, template *Template) (diff.State, error) {
 
 // unreadable is the change for a template that somebody else or a later version of the operator wrote.
 func unreadable(err error) []diff.Change {
-	return []diff.Change{{Field: "template", Class: diff.Cold, ByRelease: true,
+	return []diff.Change{{Field: "template", Class: diff.Cold,
 		Reason: "The given template cannot be compared with the wanted one (" + err.Error() + "), so the items count as lost."}}
 }
 
