@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
@@ -112,6 +113,9 @@ func TestTheWayOutOfASpecThatCanNoLongerBeRenderedKeepsItems(t *testing.T) {
 			}
 			if _, found := decision.Given.Template.Annotations["refused"]; found == test.made {
 				t.Errorf("the correction is made: %v", !found)
+			}
+			if recorded := equality.Semantic.DeepEqual(decision.Given.Spec, spec); recorded != test.made {
+				t.Errorf("the corrected spec is recorded: %v", recorded)
 			}
 		})
 	}
