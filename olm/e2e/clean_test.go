@@ -38,7 +38,7 @@ func clean(t *testing.T, remove func(context.Context) error, leaves leftover) co
 	}
 	suite.left = unknown
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 		defer cancel()
 		if t.Failed() {
 			t.Log(suite.cluster.Diagnose(ctx))
@@ -64,7 +64,7 @@ const (
 
 // removeAll removes the operator, what it created, its namespace and its catalogs.
 func removeAll(ctx context.Context) error {
-	err := errors.Join(letVersionsGo(ctx), deleteOperands(ctx), suite.cluster.Uninstall(ctx, suite.manifests))
+	err := errors.Join(allowReports(ctx), letVersionsGo(ctx), deleteOperands(ctx), suite.cluster.Uninstall(ctx, suite.manifests))
 	if err == nil {
 		suite.left = nothing
 	}
@@ -75,9 +75,6 @@ func removeAll(ctx context.Context) error {
 func removeOperator(ctx context.Context) error {
 	steps := []func(context.Context) error{
 		letVersionsGo, deleteOperands, withdraw, suite.cluster.DeleteDefinitions, suite.cluster.DeleteLeftovers,
-		func(ctx context.Context) error {
-			return suite.cluster.Delete(ctx, "installplans", "--all", "-n", walk.Namespace)
-		},
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -117,7 +114,7 @@ func deleteOperands(ctx context.Context) error {
 	if err := suite.cluster.Delete(ctx, owned, "--all-namespaces", "-l", managed+"="+walk.Package, "--wait=false"); err != nil {
 		return err
 	}
-	return walk.Within(ctx, time.Minute, "the pods of caches and applications to go", func(ctx context.Context) error {
+	return walk.Within(ctx, 3*time.Minute, "the pods of caches and applications to go", func(ctx context.Context) error {
 		labels := client.MatchingLabels{managed: walk.Package}
 		var sets appsv1.ReplicaSetList
 		var pods corev1.PodList

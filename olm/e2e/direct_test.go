@@ -92,7 +92,13 @@ func TestDeployWithoutOLM(t *testing.T) {
 	create(t, "default", "example-memcached.yaml")
 	_, err := suite.cluster.WaitReady(ctx, inDefault("example-memcached"), 3, 2*time.Minute)
 	must(t, err)
-	contains(t, kubectl(ctx, t, "logs", "-n", walk.Namespace, "deployment/memcached-operator-controller-manager"), `"level":"INFO"`, "Ready is True")
+	must(t, walk.Within(ctx, 30*time.Second, "the log to have a line", func(ctx context.Context) error {
+		log, err := suite.cluster.Kubectl(ctx, "logs", "-n", walk.Namespace, "deployment/memcached-operator-controller-manager")
+		if err == nil && (!strings.Contains(log, `"level":"INFO"`) || !strings.Contains(log, "Ready is True")) {
+			err = fmt.Errorf("it is:\n%s", log)
+		}
+		return err
+	}))
 
 	run(ctx, t, "make", "undeploy", image)
 	must(t, walk.Within(ctx, 2*time.Minute, "everything to be gone", func(ctx context.Context) error {

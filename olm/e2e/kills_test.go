@@ -23,8 +23,8 @@ import (
 type killing struct {
 	t     *testing.T
 	begun time.Time
-	// losesPower is called before a node loses its power.
-	losesPower func(node string)
+	// losesPower is called before a node loses its power, and what it returns afterwards.
+	losesPower func(node string) (lost func())
 	groups     map[string]*sync.Mutex
 	ended      sync.WaitGroup
 
@@ -34,7 +34,7 @@ type killing struct {
 }
 
 // startKills begins to carry out a plan. Whatever is away when the test ends, however it ends, is started again.
-func startKills(t *testing.T, plan []kills.Kill, losesPower func(node string)) *killing {
+func startKills(t *testing.T, plan []kills.Kill, losesPower func(node string) (lost func())) *killing {
 	t.Helper()
 	k := &killing{
 		t: t, begun: time.Now(), losesPower: losesPower,
@@ -88,8 +88,9 @@ func (k *killing) carryOut(kill kills.Kill) {
 
 // takeAway kills a component or a node, and starts it again.
 func (k *killing) takeAway(kill kills.Kill) error {
+	lost := func() {}
 	if kill.Power {
-		k.losesPower(kill.What)
+		lost = k.losesPower(kill.What)
 	}
 	k.mutex.Lock()
 	k.away[kill.What] = true
@@ -98,6 +99,7 @@ func (k *killing) takeAway(kill kills.Kill) error {
 	if err := k.run("kill", kill.What); err != nil {
 		return err
 	}
+	lost()
 	killed := time.Since(start)
 	k.until(time.Since(k.begun) + kill.Away)
 	again := time.Now()

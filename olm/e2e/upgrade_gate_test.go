@@ -39,9 +39,11 @@ func TestUpgradeIsBlockedAndRolledBack(t *testing.T) {
 	must(t, suite.cluster.AddCatalog(ctx, nextSource, catalog))
 	u := newUsers(t, from)
 
+	allow := silence(t, from)
 	block(ctx, t, from, to)
 	t.Run("a part of the upgrade is not blocked", func(t *testing.T) { isBlockedInPart(ctx, t, from, to) })
 	u.untouched("an upgrade that is blocked")
+	allow()
 	administrator{newShell(t)}.overrides(from, to, notNow)
 	must(t, suite.cluster.WaitOnly(ctx, to, 3*time.Minute))
 	u.lookedAfter(to)
@@ -56,15 +58,17 @@ func TestUpgradeIsBlockedAndRolledBack(t *testing.T) {
 	u.untouched("the way back to " + from)
 	t.Run("the CRDs are those of the old version again", func(t *testing.T) { definitionsAre(ctx, t, from) })
 
+	allow = silence(t, from)
 	block(ctx, t, from, to)
 	must(t, suite.cluster.Report(ctx, from, metav1.ConditionTrue, "Moved", "all caches are ready"))
+	allow()
 	must(t, suite.cluster.WaitOnly(ctx, to, 3*time.Minute))
 	u.lookedAfter(to)
 	u.untouched("an upgrade that was blocked until the operator reported True")
 	u.offer(to)
 
 	must(t, suite.cluster.SetSource(ctx, nextSource))
-	// This version writes its own condition, and would revert a change at once.
+	// Without a pod, nothing replaces the test's report.
 	scaleOperator(ctx, t, 0)
 	block(ctx, t, to, next)
 	u.untouched("an upgrade that is blocked without an operator")
@@ -74,14 +78,41 @@ func TestUpgradeIsBlockedAndRolledBack(t *testing.T) {
 	u.untouched("an upgrade that was blocked until the operator ran again")
 }
 
+// silence refuses reports of the operator, which would soon replace those of the test: it repeats them once a minute, and when something
+// changes. The function that it returns allows them again.
+func silence(t *testing.T, version string) (allow func()) {
+	t.Helper()
+	remove := func() { must(t, allowReports(context.Background())) }
+	t.Cleanup(remove)
+	kubectl(t.Context(), t, "apply", "-f", silenced())
+	must(t, walk.Within(t.Context(), 30*time.Second, "the operator's reports to be refused", func(ctx context.Context) error {
+		_, err := suite.cluster.Kubectl(ctx, "annotate", "operatorcondition", walk.CSVName(version), "-n", walk.Namespace, "silenced=true",
+			"--dry-run=server", "--as=system:serviceaccount:"+walk.Namespace+":"+project.Deployment)
+		if err != nil && strings.Contains(err.Error(), "a test reports for the operator") {
+			return nil
+		}
+		return errors.Join(errors.New("they are not refused"), err)
+	}))
+	return remove
+}
+
+func allowReports(ctx context.Context) error { return suite.cluster.Delete(ctx, "-f", silenced()) }
+
+func silenced() string { return filepath.Join(suite.root, "olm", "e2e", "testdata", "silenced.yaml") }
+
 // scaleOperator stops the operator, or starts it again. OLM does not revert that.
 func scaleOperator(ctx context.Context, t *testing.T, replicas int) {
 	t.Helper()
 	kubectl(ctx, t, "scale", "deployment", project.Deployment, "-n", walk.Namespace, fmt.Sprintf("--replicas=%d", replicas))
-	must(t, walk.Within(ctx, time.Minute, "the operator to be scaled", func(ctx context.Context) error {
+	operatorHasPods(ctx, t, replicas)
+}
+
+func operatorHasPods(ctx context.Context, t *testing.T, count int) {
+	t.Helper()
+	must(t, walk.Within(ctx, time.Minute, fmt.Sprintf("the operator to have %d pods", count), func(ctx context.Context) error {
 		pods, err := suite.cluster.OperatorPods(ctx)
-		if err == nil && len(pods) != replicas {
-			err = fmt.Errorf("there are %d pods of it, want %d", len(pods), replicas)
+		if err == nil && len(pods) != count {
+			err = fmt.Errorf("there are %d", len(pods))
 		}
 		return err
 	}))
@@ -174,7 +205,7 @@ func newCacheIsReady(ctx context.Context, t *testing.T) {
 	content := strings.Replace(string(readFile(t, sample("cache_v1alpha1_memcached.yaml"))), "name: memcached-sample", "name: "+key.Name, 1)
 	must(t, os.WriteFile(manifest, []byte(content), 0o600))
 	kubectl(ctx, t, "apply", "-n", key.Namespace, "-f", manifest)
-	_, err := suite.cluster.WaitReady(ctx, key, 2, time.Minute)
+	_, err := suite.cluster.WaitReady(ctx, key, 2, 2*time.Minute) // Another operator may hold the Lease for 15 seconds.
 	must(t, err)
 	kubectl(ctx, t, "delete", "-n", key.Namespace, "-f", manifest, "--cascade=foreground", "--timeout=60s")
 }
@@ -198,6 +229,7 @@ func operatorIsNotRepaired(ctx context.Context, t *testing.T) {
 	} else if !strings.Contains(err.Error(), "it is gone") {
 		t.Error(err)
 	}
+	operatorHasPods(ctx, t, 0)
 }
 
 func readFile(t *testing.T, name string) []byte {

@@ -79,6 +79,10 @@ func (u *users) offer(version string) {
 		}
 		u.kinds = append(u.kinds, kind)
 		example.SetNamespace("default")
+		if kind.Kind == "Application" {
+			// The examples request no CPU, so their pods would get next to none while others need it, and clients would wait.
+			must(u.t, unstructured.SetNestedField(example.Object, "50m", "spec", "resources", "requests", "cpu"))
+		}
 		must(u.t, suite.cluster.Client.Create(ctx, &example))
 		must(u.t, suite.cluster.WaitReadyResource(ctx, kind, client.ObjectKeyFromObject(&example), 3*time.Minute))
 	}

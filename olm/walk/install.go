@@ -178,10 +178,7 @@ func (c *Cluster) Uninstall(ctx context.Context, folder string) error {
 		func(ctx context.Context) error { return c.Delete(ctx, "-f", folder, "--timeout=120s") },
 		c.DeleteDefinitions,
 		c.DeleteLeftovers,
-		// OLM sometimes creates the roles of the OperatorGroup again while they are deleted with it (OLM 0.46).
-		func(ctx context.Context) error {
-			return c.Delete(ctx, "clusterroles", "-l", "olm.owner.kind=OperatorGroup,olm.owner="+Package+",olm.owner.namespace="+Namespace)
-		},
+		c.DeleteGroupRoles,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -195,6 +192,11 @@ func (c *Cluster) Uninstall(ctx context.Context, folder string) error {
 		}
 		return fmt.Errorf("still there: %v", namespace.Status.Conditions)
 	})
+}
+
+// DeleteGroupRoles deletes the ClusterRoles of the OperatorGroup. Sometimes OLM 0.46 recreates them while they are deleted with it.
+func (c *Cluster) DeleteGroupRoles(ctx context.Context) error {
+	return c.Delete(ctx, "clusterroles", "-l", "olm.owner.kind=OperatorGroup,olm.owner="+Package+",olm.owner.namespace="+Namespace)
 }
 
 // deleteVersions deletes every Subscription and every version in the namespace of the operator.

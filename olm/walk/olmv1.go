@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 
 	"github.com/example/memcached-operator/hack/project"
@@ -130,16 +131,19 @@ func (c *Cluster) applyChanged(ctx context.Context, file string, change func(obj
 	if err := change(object.Object); err != nil {
 		return fmt.Errorf("change %s: %w", file, err)
 	}
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(object.GroupVersionKind())
-	err = c.Client.Get(ctx, types.NamespacedName{Name: object.GetName()}, live)
-	if apierrors.IsNotFound(err) {
-		return c.Client.Create(ctx, object)
-	} else if err != nil {
-		return err
-	}
-	live.Object["spec"] = object.Object["spec"]
-	return c.Client.Update(ctx, live)
+	// OLM v1 may write the status meanwhile.
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		live := &unstructured.Unstructured{}
+		live.SetGroupVersionKind(object.GroupVersionKind())
+		err := c.Client.Get(ctx, types.NamespacedName{Name: object.GetName()}, live)
+		if apierrors.IsNotFound(err) {
+			return c.Client.Create(ctx, object)
+		} else if err != nil {
+			return err
+		}
+		live.Object["spec"] = object.Object["spec"]
+		return c.Client.Update(ctx, live)
+	})
 }
 
 // WaitExtension waits until OLM v1 has installed a version, and only pods of that version run the operator.

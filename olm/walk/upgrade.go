@@ -192,16 +192,18 @@ func (c *Cluster) WaitPhase(ctx context.Context, version string, phase operators
 	return &csv, err
 }
 
-// Withdraw deletes the Subscription and every version, and waits until the operator has stopped. Resources and their CRDs
-// stay.
+// Withdraw deletes the Subscription and every version, and waits until the operator has stopped and no InstallPlan is left. Resources and
+// their CRDs stay. Until then, OLM 0.46 may write the status of the Subscription into a new one of its name.
 func (c *Cluster) Withdraw(ctx context.Context) error {
 	if err := c.deleteVersions(ctx); err != nil {
 		return err
 	}
-	return Within(ctx, time.Minute, "the operator to stop", func(ctx context.Context) error {
+	return Within(ctx, 2*time.Minute, "the operator to stop", func(ctx context.Context) error {
 		pods, err := c.OperatorPods(ctx)
-		if err == nil && len(pods) > 0 {
-			err = fmt.Errorf("%d pods of it are there", len(pods))
+		var plans operatorsv1alpha1.InstallPlanList
+		err = errors.Join(err, c.Client.List(ctx, &plans, client.InNamespace(Namespace)))
+		if err == nil && len(pods)+len(plans.Items) > 0 {
+			err = fmt.Errorf("%d pods of it and %d InstallPlans are there", len(pods), len(plans.Items))
 		}
 		return err
 	})
