@@ -69,10 +69,14 @@ func (b boundApplication) countsInAllPods(t *testing.T) {
 	answered, last := map[string]bool{}, 0
 	for deadline := time.Now().Add(30 * time.Second); len(answered) < 2; {
 		got := visit(t, b.name)
-		if got.Problem != "" || got.Visits <= last {
+		switch {
+		case got.Problem != "": // It gives memcached a second, which may be too short on a busy machine.
+			t.Logf("after visit %d the page says %+v", last, got)
+		case got.Visits <= last:
 			t.Fatalf("after visit %d the page says %+v", last, got)
+		default:
+			answered[got.Pod], last = true, got.Visits
 		}
-		answered[got.Pod], last = true, got.Visits
 		if time.Now().After(deadline) {
 			t.Fatalf("only %v answered within 30 s", answered)
 		}

@@ -79,17 +79,6 @@ func (p program) hang(t *testing.T, pod corev1.Pod) (goOn func()) {
 	return goOn
 }
 
-// littleCPU is a part of a spec that asks for less CPU than by default, because many caches run side by side.
-const littleCPU = "resources: {requests: {cpu: 10m}}"
-
-// goes deletes the cache when the test ends, so that others have its CPU.
-func (p *production) goes() {
-	t, key := p.t, p.key
-	t.Cleanup(func() {
-		must(t, suite.cluster.Delete(context.Background(), "memcached", key.Name, "-n", key.Namespace, "--cascade=foreground", "--timeout=2m"))
-	})
-}
-
 // becomes waits until a pod is ready, or is not.
 func (p *production) becomes(name string, ready bool, d time.Duration) {
 	p.t.Helper()

@@ -135,17 +135,20 @@ func allIsWell(ctx context.Context, t *testing.T, server *prometheus.Server, exp
 	expect("sum by (namespace, memcached, pod) (count_over_time(memcached_up[5m])) >= bool 2", each(1, nodes...))
 	expect("memcached_up", each(1, nodes...))
 	expect(`sum by (namespace, memcached, pod) (memcached_agent_canary_duration_seconds_count) > bool 1`, each(1, nodes...))
-	expect(`sum by (namespace, memcached, pod) (memcached_agent_canary_errors_total)`, each(0, nodes...))
+	expect(`sum by (namespace, memcached, pod) (memcached_agent_canary_errors_total{operation=~"set|get"})`, each(0, nodes...))
 	expect(`sum by (namespace, memcached, pod) (memcached_agent_starts_total)`, each(1, nodes...))
 	expect("memcached_agent_certificate_not_after_timestamp_seconds", each(float64(expires.Unix()), "metered-0", "metered-1"))
 	expect(`memcached_agent_reload_pending{what="users"}`, each(0, "metered-0", "metered-1"))
 	expect(`max by (namespace) (memcached_operator_ready_objects{kind="Memcached"})`, map[string]float64{walk.Namespace + "//": 3})
 	rulesWork(ctx, t, server)
-	firing, err := server.Firing(ctx)
-	must(t, err)
-	if len(firing) > 0 {
-		t.Errorf("without a problem, these fire: %v", firing)
-	}
+	// Alerts wait much less here than in production, so one slow request or one failed scrape may be enough for a moment.
+	must(t, walk.Within(ctx, 2*time.Minute, "no alert to fire without a problem", func(ctx context.Context) error {
+		firing, err := server.Firing(ctx)
+		if err == nil && len(firing) > 0 {
+			err = fmt.Errorf("these fire: %v", firing)
+		}
+		return err
+	}))
 }
 
 // rulesWork fails the test unless every rule was evaluated without an error.

@@ -48,7 +48,15 @@ func commandsOnPages(t *testing.T) {
 		s := s.in(t)
 		listed := s.run(one(t, production("check-the-cache"), "range .status.endpoints"))
 		contains(t, listed, "sessions-0.sessions-nodes.shop.svc 11211", "sessions-2.sessions-nodes.shop.svc 11211")
-		contains(t, s.run(one(t, production("check-the-cache"), "port-forward")), "STORED\r\nSTORED\r\nVALUE greeting 0 5\r\nhello\r\nEND")
+		forward := one(t, production("check-the-cache"), "port-forward")
+		// On a busy machine the port may not be forwarded yet when the next command uses it.
+		must(t, walk.Within(t.Context(), 30*time.Second, "the forwarded port to be used", func(context.Context) error {
+			out, err := s.try(forward, "-euo", "pipefail")
+			if err == nil && !strings.Contains(out, "STORED\r\nSTORED\r\nVALUE greeting 0 5\r\nhello\r\nEND") {
+				err = fmt.Errorf("it prints:\n%s", out)
+			}
+			return err
+		}))
 	})
 	t.Run("the first cache is shown as the page says", func(t *testing.T) {
 		s.in(t).firstCache(one(t, readme("your-first-cache"), "samples/example-memcached"))

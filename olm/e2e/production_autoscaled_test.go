@@ -24,8 +24,7 @@ func autoscaled(t *testing.T) {
 }
 
 func autoscaledCache(t *testing.T) {
-	p := produce(t, "autoscaled", 1, "workload: StatefulSet\n"+littleCPU)
-	p.goes()
+	p := produce(t, "autoscaled", 1, "workload: StatefulSet")
 	servers := p.servers(clients.Access{})
 	const items = 1000
 	p.storeAll(servers, items, smallItem)

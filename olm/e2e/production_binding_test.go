@@ -31,7 +31,7 @@ func usedByBinding(t *testing.T) {
 	must(t, err)
 	contains(t, string(page), "`"+envFrom+"`")
 	namespace(t, bindings)
-	p := produceAs(t, types.NamespacedName{Namespace: bindings, Name: "sessions"}, 1, "workload: StatefulSet\n"+littleCPU)
+	p := produceAs(t, types.NamespacedName{Namespace: bindings, Name: "sessions"}, 1, "workload: StatefulSet")
 	must(t, applyManifest(t, fmt.Sprintf(`
 apiVersion: v1
 kind: Pod

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
 
@@ -21,10 +22,13 @@ const itemsPerClient = 200
 func (p *production) usable(access clients.Access, certificate map[string]string) {
 	t := p.t
 	hosts := p.hosts()
+	const timeout = 10 * time.Second // Whether it is fast is not asked here.
 	inGo := access.Spread(hosts...)
+	inGo.Timeout = timeout
 	nodes := map[string]*memcache.Client{}
 	for _, host := range hosts {
 		nodes[host] = access.Spread(host)
+		nodes[host].Timeout = timeout
 	}
 	for i := range itemsPerClient {
 		must(t, inGo.Set(&memcache.Item{Key: fmt.Sprintf("go-%d", i), Value: fmt.Appendf(nil, "value %d", i)}))

@@ -54,8 +54,7 @@ var edits = []struct {
 func edited(t *testing.T) {
 	for _, workload := range []string{"StatefulSet", "Deployment"} {
 		t.Run(workload, func(t *testing.T) {
-			p := produce(t, "edited-"+strings.ToLower(workload), 3, "workload: "+workload+"\nservice: {}\ndisruption: {}\nnetworkPolicy: {}\nmonitoring: {}\n"+littleCPU)
-			p.goes()
+			p := produce(t, "edited-"+strings.ToLower(workload), 3, "workload: "+workload+"\nservice: {}\ndisruption: {}\nnetworkPolicy: {}\nmonitoring: {}")
 			e := p.editable(workload)
 			for _, edit := range edits {
 				t.Run("somebody "+edit.what, func(t *testing.T) { e.in(t).edit(edit.kubectl, edit.event) })

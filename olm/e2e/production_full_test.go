@@ -28,8 +28,7 @@ const (
 // Clients take all connections of a pod. It is not ready then, and nothing restarts it. Who is connected is served, and changes go on after a
 // minute: a live one restarts nothing, and an update of memcached keeps all items.
 func fullPod(t *testing.T) {
-	p := produce(t, "full", 2, fmt.Sprintf("workload: StatefulSet\nwarmRestart: true\nmonitoring: {}\nmaxConnections: %d\n%s", fewConnections, littleCPU))
-	p.goes()
+	p := produce(t, "full", 2, fmt.Sprintf("workload: StatefulSet\nwarmRestart: true\nmonitoring: {}\nmaxConnections: %d", fewConnections))
 	servers := p.servers(clients.Access{})
 	p.storeAll(servers, wrongItems, smallItem)
 	other := p.use(servers[1:])

@@ -44,7 +44,7 @@ func namesTaken(t *testing.T) {
 	must(t, server.Store(wrongItems, smallItem))
 	before := contestedIn(t, theirs)
 
-	p := request(t, types.NamespacedName{Namespace: theirs, Name: "taken"}, 2, "workload: StatefulSet\nservice: {}\ndisruption: {}\nnetworkPolicy: {}\n"+littleCPU)
+	p := request(t, types.NamespacedName{Namespace: theirs, Name: "taken"}, 2, "workload: StatefulSet\nservice: {}\ndisruption: {}\nnetworkPolicy: {}")
 	load := p.ask(server)
 	for _, patch := range []string{`{"podLabels":{"changed":"once"}}`, `{"podLabels":{"changed":"twice"}}`} {
 		p.patch(patch)
@@ -128,7 +128,7 @@ func oneName(t *testing.T) {
 	makeApplication(t, here, name, spec)
 	makeApplication(t, there, name, spec)
 	waitReady(t, there, name)
-	late := request(t, types.NamespacedName{Namespace: there, Name: name}, 1, littleCPU)
+	late := request(t, types.NamespacedName{Namespace: there, Name: name}, 1, "")
 	s := startSame(t, here, name, image)
 	before := contestedIn(t, there)
 
@@ -160,7 +160,7 @@ type namesakes struct {
 // startSame creates the cache beside the Application, and waits until both are ready.
 func startSame(t *testing.T, namespace, name, image string) *namesakes {
 	t.Helper()
-	s := &namesakes{production: produceAs(t, types.NamespacedName{Namespace: namespace, Name: name}, 2, "workload: StatefulSet\n"+littleCPU)}
+	s := &namesakes{production: produceAs(t, types.NamespacedName{Namespace: namespace, Name: name}, 2, "workload: StatefulSet")}
 	waitReady(t, namespace, name)
 	s.visitor = startVisitor(t, namespace, "visitor", image, "visit", "http://"+name+"."+namespace+".svc:8080/")
 	s.servers, s.before = s.production.servers(clients.Access{}), s.pods()

@@ -40,7 +40,7 @@ var refusedObjects = []struct {
 	{"no-budget", 2, "CREATE", "PodDisruptionBudget", "", `"disruption":{}`, "pods -l app.kubernetes.io/instance=no-budget,changed=meanwhile"},
 	{"no-service", 1, "CREATE", "Service", "", `"service":{}`, "pods -l app.kubernetes.io/instance=no-service,changed=meanwhile"},
 	{"no-network", 1, "CREATE", "NetworkPolicy", "", `"networkPolicy":{}`, "pods -l app.kubernetes.io/instance=no-network,changed=meanwhile"},
-	{"no-deletion", 1, "DELETE", "Service", "service: {}\n", `"service":null`, "pods -l app.kubernetes.io/instance=no-deletion,changed=meanwhile"},
+	{"no-deletion", 1, "DELETE", "Service", "service: {}", `"service":null`, "pods -l app.kubernetes.io/instance=no-deletion,changed=meanwhile"},
 	{"no-update", 1, "UPDATE", "StatefulSet", "", `"service":{}`, "services no-update"},
 }
 
@@ -52,7 +52,7 @@ func refusedByPolicy(t *testing.T) {
 	namespace(t, refusalsNamespace)
 	var caches []*refusedCache
 	for _, refused := range refusedObjects {
-		caches = append(caches, &refusedCache{production: request(t, inRefusals(refused.cache), refused.size, "workload: StatefulSet\n"+refused.has+littleCPU)})
+		caches = append(caches, &refusedCache{production: request(t, inRefusals(refused.cache), refused.size, "workload: StatefulSet\n"+refused.has)})
 	}
 	makeApplication(t, refusalsNamespace, "no-ingress", webSpec(image, ""))
 	waitReady(t, refusalsNamespace, "no-ingress")
@@ -73,8 +73,8 @@ func refusedByPolicy(t *testing.T) {
 	}
 	withoutIngress(t)
 
-	start := time.Now()
 	permit()
+	start := time.Now()
 	for _, cache := range caches {
 		cache.ready(time.Until(start.Add(retried)))
 	}
@@ -132,21 +132,28 @@ func (c *refusedCache) unharmed() {
 	c.unnoticed("clients of "+c.key.Name, c.loads...)
 }
 
-// refuseObjects creates the policy, and waits until it applies. The function that it returns removes it.
+// refuseObjects creates the policy, and waits until it applies. The function that it returns removes it, and waits until it
+// does not apply.
 func refuseObjects(t *testing.T) (permit func()) {
 	t.Helper()
 	file := filepath.Join(suite.root, "olm", "e2e", "testdata", "refusals.yaml")
 	remove := func() { must(t, suite.cluster.Delete(context.Background(), "-f", file)) }
 	t.Cleanup(remove)
 	kubectl(t.Context(), t, "apply", "-f", file)
-	must(t, walk.Within(t.Context(), 30*time.Second, "the policy to refuse objects", func(ctx context.Context) error {
-		_, err := suite.cluster.Kubectl(ctx, "create", "service", "clusterip", "no-service", "--tcp=80", "-n", refusalsNamespace, "--dry-run=server")
-		if err != nil && strings.Contains(err.Error(), "the platform team refuses to CREATE this Service") {
-			return nil
-		}
-		return errors.Join(errors.New("a Service is not refused"), err)
-	}))
-	return remove
+	applies := func(want bool) {
+		must(t, walk.Within(t.Context(), 30*time.Second, fmt.Sprintf("the policy to apply: %t", want), func(ctx context.Context) error {
+			_, err := suite.cluster.Kubectl(ctx, "create", "service", "clusterip", "no-service", "--tcp=80", "-n", refusalsNamespace, "--dry-run=server")
+			if refused := err != nil && strings.Contains(err.Error(), "the platform team refuses to CREATE this Service"); refused == want {
+				return nil
+			}
+			return errors.Join(errors.New("it is not so for a Service"), err)
+		}))
+	}
+	applies(true)
+	return func() {
+		remove()
+		applies(false)
+	}
 }
 
 // withoutIngress waits until the Application says that its Ingress is refused, and why, and has the new variable all the same.

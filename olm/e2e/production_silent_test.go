@@ -14,7 +14,6 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/walk"
-	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
 const (
@@ -27,8 +26,7 @@ const (
 // memcached and the agent of a pod hang and go on, and memcached is killed. Nobody makes that worse: no other pod loses an item or fails a
 // request, and an update waits until the pod is ready again.
 func silent(t *testing.T) {
-	p := produce(t, "silent", 3, "workload: StatefulSet\nwarmRestart: true\nversion: "+firstMemcached+"\n"+littleCPU)
-	p.goes()
+	p := produce(t, "silent", 3, "workload: StatefulSet\nwarmRestart: true\nversion: "+firstMemcached)
 	servers := p.servers(clients.Access{})
 	p.storeAll(servers, silentItems, smallItem)
 	loads := p.use(servers)
@@ -87,10 +85,7 @@ func (p *production) killed(servers []*clients.Memcached, loads []*clients.Load)
 	if after := p.runIDs(); after[victim] == runs[victim] {
 		t.Errorf("the agent of %s has not noticed: %s", victim, runs[victim])
 	}
-	cache := p.ready(time.Minute)
-	if items := cache.Status.Endpoints[1].Items; items != cachev1alpha1.ItemsCold {
-		t.Errorf("status.endpoints says that the items of %s are %s", victim, items)
-	}
+	p.saysCold(1)
 	if missing := p.missing(servers[1], silentItems, smallItem); missing != silentItems {
 		t.Errorf("%s has lost %d of %d items, and the page says that it loses all", victim, missing, silentItems)
 	}

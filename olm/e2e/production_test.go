@@ -38,10 +38,15 @@ func produce(t *testing.T, name string, size int32, spec string) *production {
 	return produceAs(t, inDefault(name), size, spec)
 }
 
-// produceAs is produce in any namespace.
+// produceAs is produce in any namespace. When the test ends it deletes the cache, so that others have its CPU.
 func produceAs(t *testing.T, key types.NamespacedName, size int32, spec string) *production {
 	t.Helper()
 	request(t, key, size, spec)
+	t.Cleanup(func() {
+		if !t.Failed() { // Otherwise the state of the cluster is printed first.
+			must(t, suite.cluster.Delete(context.Background(), "memcached", key.Name, "-n", key.Namespace, "--cascade=foreground", "--timeout=2m"))
+		}
+	})
 	return produced(t, key, size)
 }
 
@@ -81,6 +86,22 @@ func (p *production) ready(d time.Duration) *cachev1alpha1.Memcached {
 	cache, err := suite.cluster.WaitReady(p.t.Context(), p.key, p.size, d)
 	must(p.t, err)
 	return cache
+}
+
+// saysCold waits until the cache is ready and says that a pod has started without its items. An agent that is slow to answer is asked again
+// after ten seconds.
+func (p *production) saysCold(ordinal int) {
+	p.t.Helper()
+	must(p.t, walk.Within(p.t.Context(), time.Minute, p.podName(ordinal)+" to be reported as empty", func(ctx context.Context) error {
+		var cache cachev1alpha1.Memcached
+		if err := suite.cluster.Client.Get(ctx, p.key, &cache); err != nil {
+			return err
+		}
+		if !meta.IsStatusConditionTrue(cache.Status.Conditions, cachev1alpha1.ConditionReady) || cache.Status.Endpoints[ordinal].Items != cachev1alpha1.ItemsCold {
+			return fmt.Errorf("status.endpoints is %+v", cache.Status.Endpoints)
+		}
+		return nil
+	}))
 }
 
 // patch merges JSON into the spec.

@@ -212,7 +212,7 @@ func (c *Cluster) deleteVersions(ctx context.Context) error {
 // DeleteResources deletes every application and cache of the cluster, and waits until what they own is gone.
 func (c *Cluster) DeleteResources(ctx context.Context) error {
 	for _, kind := range []string{ApplicationCRD, MemcachedCRD} {
-		if err := c.Delete(ctx, kind, "--all", "--all-namespaces", "--cascade=foreground", "--timeout=60s"); err != nil {
+		if err := c.Delete(ctx, kind, "--all", "--all-namespaces", "--cascade=foreground", "--timeout=3m"); err != nil {
 			return err
 		}
 	}

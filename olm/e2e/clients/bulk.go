@@ -109,7 +109,7 @@ func (m *Memcached) readItems(in *bufio.Reader, size int) (found int, err error)
 // bulk opens a connection, and writes requests while it reads the answers.
 func (m *Memcached) bulk(write func(*bufio.Writer) error, read func(*bufio.Reader) error) error {
 	const buffer = 1 << 16
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), bulkPatience)
 	defer cancel()
 	conn, err := m.access.Dial(ctx, "tcp", host(m.host).String())
 	if err != nil {

@@ -13,6 +13,9 @@ import (
 // patience is how long a request may take. A longer one counts as failed.
 const patience = 2 * time.Second
 
+// opening is how long Open may take: a lost question to the DNS is repeated after five seconds.
+const opening = 10 * time.Second
+
 // Conn is one connection to memcached. It does not reconnect.
 type Conn struct {
 	net.Conn
@@ -23,7 +26,7 @@ func newConn(conn net.Conn) *Conn { return &Conn{Conn: conn, text: textproto.New
 
 // Open connects to memcached on a host.
 func (a Access) Open(ctx context.Context, host string) (*Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
 	conn, err := a.Dial(ctx, "tcp", net.JoinHostPort(host, Port))
 	if err != nil {
