@@ -39,7 +39,7 @@ func TestUpgradeIsBlockedAndRolledBack(t *testing.T) {
 	must(t, suite.cluster.AddCatalog(ctx, nextSource, catalog))
 	u := newUsers(t, from)
 
-	allow := silence(t, from)
+	allow := refuseReports(t, from)
 	block(ctx, t, from, to)
 	t.Run("a part of the upgrade is not blocked", func(t *testing.T) { isBlockedInPart(ctx, t, from, to) })
 	u.untouched("an upgrade that is blocked")
@@ -58,7 +58,7 @@ func TestUpgradeIsBlockedAndRolledBack(t *testing.T) {
 	u.untouched("the way back to " + from)
 	t.Run("the CRDs are those of the old version again", func(t *testing.T) { definitionsAre(ctx, t, from) })
 
-	allow = silence(t, from)
+	allow = refuseReports(t, from)
 	block(ctx, t, from, to)
 	must(t, suite.cluster.Report(ctx, from, metav1.ConditionTrue, "Moved", "all caches are ready"))
 	allow()
@@ -78,15 +78,15 @@ func TestUpgradeIsBlockedAndRolledBack(t *testing.T) {
 	u.untouched("an upgrade that was blocked until the operator ran again")
 }
 
-// silence refuses reports of the operator, which would soon replace those of the test: it repeats them once a minute, and when something
+// refuseReports refuses reports of the operator, which would soon replace those of the test: it repeats them once a minute, and when something
 // changes. The function that it returns allows them again.
-func silence(t *testing.T, version string) (allow func()) {
+func refuseReports(t *testing.T, version string) (allow func()) {
 	t.Helper()
 	remove := func() { must(t, allowReports(context.Background())) }
 	t.Cleanup(remove)
-	kubectl(t.Context(), t, "apply", "-f", silenced())
+	kubectl(t.Context(), t, "apply", "-f", reportsPolicy())
 	must(t, walk.Within(t.Context(), 30*time.Second, "the operator's reports to be refused", func(ctx context.Context) error {
-		_, err := suite.cluster.Kubectl(ctx, "annotate", "operatorcondition", walk.CSVName(version), "-n", walk.Namespace, "silenced=true",
+		_, err := suite.cluster.Kubectl(ctx, "annotate", "operatorcondition", walk.CSVName(version), "-n", walk.Namespace, "refused=true",
 			"--dry-run=server", "--as=system:serviceaccount:"+walk.Namespace+":"+project.Deployment)
 		if err != nil && strings.Contains(err.Error(), "a test reports for the operator") {
 			return nil
@@ -96,9 +96,11 @@ func silence(t *testing.T, version string) (allow func()) {
 	return remove
 }
 
-func allowReports(ctx context.Context) error { return suite.cluster.Delete(ctx, "-f", silenced()) }
+func allowReports(ctx context.Context) error { return suite.cluster.Delete(ctx, "-f", reportsPolicy()) }
 
-func silenced() string { return filepath.Join(suite.root, "olm", "e2e", "testdata", "silenced.yaml") }
+func reportsPolicy() string {
+	return filepath.Join(suite.root, "olm", "e2e", "testdata", "reports.yaml")
+}
 
 // scaleOperator stops the operator, or starts it again. OLM does not revert that.
 func scaleOperator(ctx context.Context, t *testing.T, replicas int) {

@@ -192,8 +192,8 @@ func (c *Cluster) WaitPhase(ctx context.Context, version string, phase operators
 	return &csv, err
 }
 
-// Withdraw deletes the Subscription and every version, and waits until the operator has stopped and no InstallPlan is left. Resources and
-// their CRDs stay. Until then, OLM 0.46 may write the status of the Subscription into a new one of its name.
+// Withdraw deletes the Subscription and every version, and waits until the operator has stopped and no InstallPlan is left: while there is
+// one, OLM 0.46 may write the status of the Subscription into a new one of its name. Resources and their CRDs stay.
 func (c *Cluster) Withdraw(ctx context.Context) error {
 	if err := c.deleteVersions(ctx); err != nil {
 		return err
