@@ -25,7 +25,7 @@ const (
 	checkRounds = 4
 	checkCounts = 10
 	// checkBursts is how many bursts of checkRounds are measured at most: more than one only while a figure is worse than it may be, because
-	// other work on the machine makes rounds worse, and a regression makes all of them worse.
+	// other work on the machine makes some rounds worse, and a regression makes all of them worse.
 	checkBursts = 3
 )
 
@@ -35,7 +35,7 @@ const (
 //   - Requests are counted. One more for each custom resource is a regression, whatever part of all requests it is. Three of four custom
 //     resources may need one more: a start or a change that takes long costs another write of the status. In a resync there is no such excuse.
 //   - CPU time does not count what a process waits for. What it counts grows when others use the same caches of the processor, so it is
-//     compared with that of the API server and of the bare client in the same minute, each with its best round.
+//     compared with that of the API server and of the bare client in the same pair of rounds, and the median of all pairs counts.
 //   - The throughput against the bare client has the widest spread: it counts with its best pair of rounds, and finds what waits too long.
 func limit(workload, figure string) (figures.Limit, bool) {
 	switch figure {
@@ -127,7 +127,7 @@ func shortBurst(ctx context.Context, bench *scenario.Bench, recorded []figures.R
 			return burst, err
 		}
 		all = append(all, pairs...)
-		burst.Figures = scenario.Best(all)
+		burst.Figures = scenario.Compared(all)
 		if figures.Compare(recorded, []figures.Result{burst}) == nil {
 			break
 		}

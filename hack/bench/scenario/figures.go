@@ -56,24 +56,17 @@ func Ratios(pairs []Pair) []figures.Figure {
 	}
 }
 
-// Best compares the best rounds of the operator with those of the bare client. Other work on the machine makes rounds slower and dearer, and
-// none faster or cheaper: the best round of each is the one with the least of it. The throughput alone depends on how much of the machine is
-// left just then, so that its best pair counts.
-func Best(pairs []Pair) []figures.Figure {
-	least := func(name string, operator, bare func(Pair) float64) figures.Figure {
-		lowest := [2]float64{operator(pairs[0]), bare(pairs[0])}
-		for _, pair := range pairs {
-			lowest[0], lowest[1] = min(lowest[0], operator(pair)), min(lowest[1], bare(pair))
+// Compared returns the figures of pairs that are compared with recorded ones. For CPU time it is the median of all pairs: a processor that
+// others use as well makes single rounds a third dearer or cheaper, so the lowest of many differs more from run to run. The throughput
+// depends most on how much of the machine is left just then, so that its best pair counts.
+func Compared(pairs []Pair) []figures.Figure {
+	all := Ratios(pairs)
+	for i := range all {
+		if all[i].Name != Throughput {
+			all[i].Rounds = []float64{all[i].Median()}
 		}
-		return figures.Figure{Name: name, Better: figures.Lower, Rounds: []float64{lowest[0] / lowest[1]}}
 	}
-	bareServer := func(p Pair) float64 { return p.Bare.server() }
-	return []figures.Figure{
-		Ratios(pairs)[0],
-		least(CPUShare, func(p Pair) float64 { return p.Operator.Usage.CPU / float64(p.Operator.Count) * 1000 }, bareServer),
-		least(ServerCPU, func(p Pair) float64 { return p.Operator.server() }, bareServer),
-		least(AllCPU, func(p Pair) float64 { return p.Operator.total() }, func(p Pair) float64 { return p.Bare.total() }),
-	}
+	return all
 }
 
 // Figures returns what pairs of rounds say. Ratios are made pair by pair. settled is how many of the last rounds waited for what the operator
