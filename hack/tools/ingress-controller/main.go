@@ -23,6 +23,8 @@ import (
 	"github.com/traefik/traefik/v3/pkg/provider/kubernetes/ingress"
 	"github.com/traefik/traefik/v3/pkg/safe"
 	traefiktls "github.com/traefik/traefik/v3/pkg/tls"
+	"github.com/traefik/traefik/v3/pkg/tls/generate"
+	"github.com/traefik/traefik/v3/pkg/types"
 )
 
 const (
@@ -53,11 +55,21 @@ func main() {
 type controller struct {
 	handler      atomic.Pointer[http.Handler]
 	certificates *traefiktls.Manager
+	// fallback is the certificate for unknown hosts. Without it, Traefik makes a new RSA key with each change of an Ingress or of its pods, and
+	// all TLS handshakes wait meanwhile, for seconds where the CPUs are busy.
+	fallback traefiktls.Certificate
 }
 
 // run serves until ctx ends.
 func run(ctx context.Context, class, plain, encrypted string) error {
-	c := &controller{certificates: traefiktls.NewManager(nil)}
+	certificate, key, err := generate.KeyPair(generate.DefaultDomain, time.Time{})
+	if err != nil {
+		return fmt.Errorf("make a certificate for unknown hosts: %w", err)
+	}
+	c := &controller{
+		certificates: traefiktls.NewManager(nil),
+		fallback:     traefiktls.Certificate{CertFile: types.FileOrContent(certificate), KeyFile: types.FileOrContent(key)},
+	}
 	c.use(http.NotFoundHandler())
 	pool := safe.NewPool(ctx)
 	defer pool.Stop()
@@ -96,7 +108,8 @@ func (c *controller) useCertificates(ctx context.Context, configuration *dynamic
 		certificates = configuration.Certificates
 	}
 	options := map[string]traefiktls.Options{traefiktls.DefaultTLSConfigName: traefiktls.DefaultTLSOptions}
-	c.certificates.UpdateConfigs(ctx, nil, options, certificates)
+	stores := map[string]traefiktls.Store{traefiktls.DefaultTLSStoreName: {DefaultCertificate: &c.fallback}}
+	c.certificates.UpdateConfigs(ctx, stores, options, certificates)
 }
 
 // ServeHTTP answers a request according to the latest configuration.
