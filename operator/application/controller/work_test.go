@@ -199,7 +199,7 @@ func TestWhatHappensAfterARolloutByTheOperatorIsNoWork(t *testing.T) {
 		},
 		"the user restarts": func(s *suite) {
 			s.Edit(s.deployment(), `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}}}`)
-			s.awaitReason(s.application("web"), v1alpha1.ReasonPodsUpdating)
+			s.awaitReason(s.application("web"), v1alpha1.ReasonPodsStopping) // As above: PodsUpdating may last too short to be seen.
 		},
 		"the user changes the image in the Deployment": func(s *suite) {
 			s.Edit(s.deployment(), `{"spec":{"template":{"spec":{"containers":[{"name":"application","image":"x"}]}}}}`)
