@@ -41,9 +41,12 @@ func TestObjectsAreInstalledWhenTheirKindsAre(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"PrometheusRule", "ServiceMonitor", "ConfigMap", "GrafanaDashboard"} {
-		if lines := s.log.Lines("Created monitoring object", kind); len(lines) != 1 {
-			t.Errorf("%s is logged as %q", kind, lines)
-		}
+		testkit.Await(t, "one line about "+kind, func(context.Context) error {
+			if lines := s.log.Lines("Created monitoring object", kind); len(lines) != 1 {
+				return fmt.Errorf("the lines are %q", lines)
+			}
+			return nil
+		})
 	}
 }
 

@@ -80,6 +80,12 @@ func (s *suite) awaitReady(name string, size int) *v1alpha1.Memcached {
 		if found.Status.ObservedGeneration != found.Generation || int(found.Status.ReadyReplicas) != size {
 			return fmt.Errorf("status is %+v", found.Status)
 		}
+		// The operator may see that a pod is ready after it has seen the workload say so.
+		for _, endpoint := range found.Status.Endpoints {
+			if !endpoint.Ready {
+				return fmt.Errorf("endpoints are %+v", found.Status.Endpoints)
+			}
+		}
 		pods, err := s.Pods(ctx, nil)
 		own := slices.DeleteFunc(slices.Sorted(maps.Keys(pods)), func(pod string) bool { return !strings.HasPrefix(pod, name+"-") })
 		if err != nil || !slices.Equal(own, found.Status.Nodes) {
