@@ -51,32 +51,21 @@ func TestAMemcachedThatHangsIsKilled(t *testing.T) {
 	})
 }
 
-// watch returns a watchdog of a memcached. It allows each check a second, because a memcached that is well may get no CPU for a moment.
+// watch returns a watchdog of a memcached, which has no patience.
 func watch(t *testing.T, server *agenttesting.Server) *watchdog {
 	t.Helper()
-	w := newWatchdog(options{hangPatience: 5 * time.Second}, memcached.NewDialer(server.Address, &api.Certificates{}, &api.Users{}),
+	w := newWatchdog(options{hangPatience: 500 * time.Millisecond}, memcached.NewDialer(server.Address, &api.Certificates{}, &api.Users{}),
 		memcached.Process{Name: server.Name, Directory: "/proc"}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	t.Cleanup(w.drop)
 	return w
-}
-
-// awaitConnected waits until a watchdog has a connection to its memcached, and memcached answers on it.
-func awaitConnected(t *testing.T, w *watchdog) {
-	t.Helper()
-	agenttesting.Await(t, "the watchdog is connected", func() error {
-		if w.check(t.Context()); w.conn == nil || w.silent != "" {
-			return fmt.Errorf("it is not: %s", w.silent)
-		}
-		return nil
-	})
 }
 
 func TestAMemcachedThatIsSilentForAMomentIsNotKilled(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		server := run.Start(t)
 		w := watch(t, server)
-		for range 2 { // Together, the silences are longer than the patience.
-			awaitConnected(t, w)
+		for range 4 {
+			w.check(t.Context())
 			for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
 				if err := syscall.Kill(server.PID(), signal); err != nil {
 					t.Fatal(err)
@@ -100,7 +89,7 @@ func TestAMemcachedWhoseConnectionsAreTakenIsNotKilled(t *testing.T) {
 	agenttesting.Each(t, func(t *testing.T, run agenttesting.Runner) {
 		server := run.Start(t, "-c", "40", "-o", "no_maxconns_fast")
 		w := watch(t, server)
-		awaitConnected(t, w)
+		w.check(t.Context())
 		for {
 			conn, err := net.DialTimeout("tcp", server.Address, time.Second)
 			if err != nil {

@@ -54,7 +54,7 @@ func TestAPodDisruptionBudgetIsRespected(t *testing.T) {
 	if step.Stuck || step.After <= 0 || f.gone(1) {
 		t.Errorf("the step is %+v, and gone is %t", step, f.gone(1))
 	}
-	for _, ready := range []time.Duration{30 * time.Second, 70 * time.Second} {
+	for _, ready := range []time.Duration{50 * time.Second, 70 * time.Second} {
 		f.elapsed = time.Until(pods.ReadinessSince(f.pod(1)).Add(ready))
 		if step := f.step(); step.Stuck != (ready > time.Minute) {
 			t.Errorf("%s after the pod became ready, it is stuck: %t", ready, step.Stuck)

@@ -35,13 +35,12 @@ func (e *Env) AssertQuiet(objects ...client.Object) {
 	}
 }
 
-// AssertWrites fails unless the operator wrote as often as it has to for what took so long: want times, and at most a status more for each
-// watch.StatusDelay. It counts from the first report (package report), and need not be written if it is the last one.
+// AssertWrites fails unless the operator wrote as often as it has to for what took so long: want times, and a status more for each
+// watch.StatusDelay.
 func (e *Env) AssertWrites(want int, took time.Duration, writes []cluster.Request) {
 	e.Helper()
-	most := want + int((took+watch.StatusDelay/5)/watch.StatusDelay)
-	if len(writes) < want || len(writes) > most {
-		e.Errorf("%d writes within %s, want %d to %d: %v", len(writes), took, want, most, writes)
+	if want += int(took / watch.StatusDelay); len(writes) != want {
+		e.Errorf("%d writes within %s, want %d: %v", len(writes), took, want, writes)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // not faster than with a change that may wait for watch.StatusDelay.
 //
 // On a busy machine, everything may take that long. So the test creates a cache as well, whose Deployment the operator creates as soon as it
-// can, and compares: what await waits for may take three quarters of watch.StatusDelay longer than that Deployment.
+// can, and compares: what await waits for may take half of watch.StatusDelay longer than that Deployment.
 func (e *Env) Urgently(await func()) {
 	e.Helper()
 	const control = "control"
@@ -27,7 +27,7 @@ func (e *Env) Urgently(await func()) {
 		return err
 	})
 	// A creationTimestamp has no fractions of a second.
-	if late := done.Truncate(time.Second).Sub(deployment.CreationTimestamp.Time); late > watch.StatusDelay*3/4 {
+	if late := done.Truncate(time.Second).Sub(deployment.CreationTimestamp.Time); late > watch.StatusDelay/2 {
 		e.Errorf("it was done %s later than the Deployment of a cache that was created at the same time", late)
 	}
 }
