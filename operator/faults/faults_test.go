@@ -107,11 +107,6 @@ func leaks(since goleak.Option) (err error) {
 			goleak.IgnoreAnyFunction("k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive"),
 			// The API server and etcd that were started again run until all tests have ended.
 			goleak.IgnoreAnyFunction("os/exec.(*Cmd).Wait"),
-			// A queue whose controller ends while it hands out an object: https://github.com/kubernetes-sigs/controller-runtime/issues/3538,
-			// which releases after 0.24 mend.
-			goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleReadyItems"),
-			goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleWaitingItems"),
-			goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleAddBuffer"),
 			// A process that ends before its caches are read leaves what waits for them, if it watches some namespaces only, as those of the
 			// plans do.
 			goleak.IgnoreTopFunction("sigs.k8s.io/controller-runtime/pkg/cache.newMultiNamespaceInformerHandlerRegistration.func1"))

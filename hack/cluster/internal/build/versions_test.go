@@ -10,12 +10,16 @@ import (
 
 // A package that two programs need in the same version is compiled once. Two cores then compile CoreDNS after Kubernetes in 9 s instead of
 // 69, OLM in 42 s instead of 170, and opm in 15 s instead of 68. To mend a difference, `go get` the newer version in the other module.
+//
+// The module of the operator may differ. controller-runtime decides which Kubernetes libraries it needs, and these may be newer than the
+// Kubernetes of the local cluster. What is then compiled twice takes at most 6 minutes of CPU, which is what the whole project takes after
+// one with other versions.
 func TestToolsAgreeOnTheVersionsOfModules(t *testing.T) {
 	const root = "../../../.."
 	kube := versions(t, filepath.Join(root, "hack/tools", Kube.Module))
 	for _, folder := range []string{
 		"hack/tools/" + CoreDNS.Module, "hack/tools/" + OLM.Module, "hack/tools/" + OPM.Module,
-		"hack/tools/" + NetworkPolicies.Module, "hack/cluster", ".",
+		"hack/tools/" + NetworkPolicies.Module, "hack/cluster",
 	} {
 		for module, version := range versions(t, filepath.Join(root, folder)) {
 			if other, shared := kube[module]; shared && other != version {
