@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -16,6 +17,7 @@ type Request struct {
 	Method string
 	Path   string
 	Query  url.Values
+	Sent   time.Time
 	Code   int // 0 until there is an answer.
 }
 
@@ -34,7 +36,7 @@ func (t *Traffic) Wrap(next http.RoundTripper) http.RoundTripper {
 	return promhttp.RoundTripperFunc(func(request *http.Request) (*http.Response, error) {
 		t.mutex.Lock()
 		index := len(t.requests)
-		t.requests = append(t.requests, Request{Method: request.Method, Path: request.URL.Path, Query: request.URL.Query()})
+		t.requests = append(t.requests, Request{Method: request.Method, Path: request.URL.Path, Query: request.URL.Query(), Sent: time.Now()})
 		t.mutex.Unlock()
 		response, err := next.RoundTrip(request)
 		if response != nil {

@@ -3,6 +3,7 @@ package testenv
 import (
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,12 +36,26 @@ func (e *Env) AssertQuiet(objects ...client.Object) {
 	}
 }
 
-// AssertWrites fails unless the operator wrote as often as it has to for what took so long: want times, and a status more for each
-// watch.StatusDelay.
-func (e *Env) AssertWrites(want int, took time.Duration, writes []cluster.Request) {
+// AssertWrites fails unless the operator wrote as often as it has to since a change: want times, one of which is the status at the end. If
+// the end takes long, there may be a status more for each watch.StatusDelay before it.
+func (e *Env) AssertWrites(want int, changed time.Time, writes []cluster.Request) {
 	e.Helper()
-	if want += int(took / watch.StatusDelay); len(writes) != want {
-		e.Errorf("%d writes within %s, want %d: %v", len(writes), took, want, writes)
+	var statuses []cluster.Request
+	for _, write := range writes {
+		if strings.HasSuffix(write.Path, "/status") {
+			statuses = append(statuses, write)
+		}
+	}
+	if len(statuses) == 0 || len(writes)-len(statuses) != want-1 {
+		e.Fatalf("%d writes and %d statuses, want %d and at least one: %v", len(writes)-len(statuses), len(statuses), want-1, writes)
+	}
+	before := changed
+	for _, status := range statuses[:len(statuses)-1] {
+		// A report that is due within a twentieth of the delay does not wait (package report).
+		if after := status.Sent.Sub(before); after < watch.StatusDelay*19/20 {
+			e.Errorf("a status that is not the last was written %s after the change or the status before: %v", after, writes)
+		}
+		before = status.Sent
 	}
 }
 
