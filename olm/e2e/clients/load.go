@@ -8,8 +8,11 @@ import (
 )
 
 const (
-	// interval is the time between two rounds with a server.
+	// interval is the time between two rounds with a server, unless there are many.
 	interval = 50 * time.Millisecond
+	// shared is the least time between two rounds of a load, whichever server they are with. More rounds would take the CPU from the
+	// cluster under test.
+	shared = 2500 * time.Microsecond
 	// remembered is how many failures are kept as text. All are counted.
 	remembered = 10
 )
@@ -48,14 +51,15 @@ type Load struct {
 func StartLoad(servers []Server) *Load {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Load{cancel: cancel, servers: servers}
+	every := max(interval, time.Duration(len(servers))*shared)
 	for _, server := range servers {
-		l.ended.Go(func() { l.ask(ctx, server) })
+		l.ended.Go(func() { l.ask(ctx, server, every) })
 	}
 	return l
 }
 
-func (l *Load) ask(ctx context.Context, server Server) {
-	ticker := time.NewTicker(interval)
+func (l *Load) ask(ctx context.Context, server Server, every time.Duration) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		start := time.Now()
