@@ -13,6 +13,7 @@ import (
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/olm/e2e/upgrades"
 	"github.com/example/memcached-operator/olm/walk"
+	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
 // Namespaces of the caches, by the policies that apply in them.
@@ -192,7 +193,14 @@ func (c *filledCache) line(ctx context.Context, t *testing.T) string {
 			}
 		}
 	}
-	pending := kubectl(ctx, t, "get", "memcached", c.key.Name, "-n", c.key.Namespace, "-o", "jsonpath={range .status.pending.changes[*]}{.field} {.class} {end}")
+	var cache cachev1alpha1.Memcached
+	must(t, suite.cluster.Client.Get(ctx, c.key, &cache))
+	var pending []string
+	if cache.Status.Pending != nil {
+		for _, change := range cache.Status.Pending.Changes {
+			pending = append(pending, fmt.Sprintf("%s %s", change.Field, change.Class))
+		}
+	}
 	return fmt.Sprintf("%s\t%s\t%d of %d\t%d of %d\t%v\t%d of %d\t%s", c.key.Namespace, c.key.Name, lost, len(c.nodes)*manyItems,
-		len(c.nodes)-kept, len(c.nodes), restarts, failed, requests, pending)
+		len(c.nodes)-kept, len(c.nodes), restarts, failed, requests, strings.Join(pending, ", "))
 }
