@@ -26,10 +26,8 @@ func startBound(t *testing.T) boundApplication {
 	makeApplication(t, "default", name, webSpec(image, `,"replicas":2,"caches":[{"name":"example-memcached"}]`))
 	waitReason(t, "default", name, "CacheNotFound")
 	waitRollout(t, "default", name)
+	waitAvailable(t, "default", name)
 	contains(t, kubectl(ctx, t, "get", "application", name, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`), "example-memcached")
-	if available := condition(t, "default", name, "Available"); available != "True" {
-		t.Errorf("without its cache it is Available=%s, want True", available)
-	}
 	if got := visit(t, name); !strings.Contains(got.Problem, "no cache found") {
 		t.Errorf("without a cache the page says %+v", got)
 	}

@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/olm/e2e/clients"
 	"github.com/example/memcached-operator/olm/walk"
@@ -107,13 +110,28 @@ func waitReady(t *testing.T, namespace, name string) {
 // waitReason waits until the Application reports that it is not ready for this reason.
 func waitReason(t *testing.T, namespace, name, reason string) {
 	t.Helper()
-	must(t, walk.Within(t.Context(), time.Minute, "application "+name+" to report "+reason, func(ctx context.Context) error {
-		state, err := suite.cluster.Kubectl(ctx, "get", "application", name, "-n", namespace, "-o",
-			`jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.reason}{end}`)
-		if err == nil && state != "False "+reason {
-			err = fmt.Errorf("condition Ready is %q", state)
+	waitApplication(t, namespace, name, appv1alpha1.ConditionReady, "False "+reason)
+}
+
+// waitAvailable waits until the Application reports that it is available, which it does a moment after its Deployment is.
+func waitAvailable(t *testing.T, namespace, name string) {
+	t.Helper()
+	waitApplication(t, namespace, name, appv1alpha1.ConditionAvailable, "True")
+}
+
+// waitApplication waits until status and reason of a condition of the Application are these, or its status is this.
+func waitApplication(t *testing.T, namespace, name, kind, want string) {
+	t.Helper()
+	must(t, walk.Within(t.Context(), time.Minute, "application "+name+" to report "+kind+" "+want, func(ctx context.Context) error {
+		var application appv1alpha1.Application
+		if err := suite.cluster.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &application); err != nil {
+			return err
 		}
-		return err
+		got := meta.FindStatusCondition(application.Status.Conditions, kind)
+		if got == nil || !strings.HasPrefix(fmt.Sprint(got.Status, " ", got.Reason, " "), want+" ") {
+			return fmt.Errorf("condition %s is %+v", kind, got)
+		}
+		return nil
 	}))
 }
 
@@ -156,12 +174,20 @@ func waitGone(t *testing.T, namespace, name string, kinds ...string) {
 func waitPods(t *testing.T, name string, n int) {
 	t.Helper()
 	must(t, walk.Within(t.Context(), time.Minute, "the replaced pods to go", func(ctx context.Context) error {
-		pods, err := suite.cluster.Kubectl(ctx, "get", "pods", "-n", "default", "-l", instance(name), "-o", "name")
-		if err == nil && len(strings.Fields(pods)) != n {
-			err = fmt.Errorf("there are %v", strings.Fields(pods))
+		var pods corev1.PodList
+		if err := suite.cluster.Client.List(ctx, &pods, ofApplication(name)...); err != nil {
+			return err
 		}
-		return err
+		if len(pods.Items) != n {
+			return fmt.Errorf("there are %d, want %d", len(pods.Items), n)
+		}
+		return nil
 	}))
+}
+
+// ofApplication selects the pods of an Application in the namespace default.
+func ofApplication(name string) []client.ListOption {
+	return []client.ListOption{client.InNamespace("default"), client.MatchingLabels{"app.kubernetes.io/managed-by": walk.Package, "app.kubernetes.io/instance": name}}
 }
 
 // podsOf lists the pods of an Application in the namespace default, one a line: UID and number of restarts.

@@ -161,12 +161,10 @@ func withoutIngress(t *testing.T) {
 	t.Helper()
 	waitReason(t, refusalsNamespace, "no-ingress", "Rejected")
 	waitRollout(t, refusalsNamespace, "no-ingress")
+	waitAvailable(t, refusalsNamespace, "no-ingress")
 	message := kubectl(t.Context(), t, "get", "application", "no-ingress", "-n", refusalsNamespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
 	t.Logf("no-ingress: %s", message)
 	contains(t, message, "Ingress no-ingress", "the platform team refuses to CREATE this Ingress")
-	if available := condition(t, refusalsNamespace, "no-ingress", "Available"); available != "True" {
-		t.Errorf("without its Ingress it is Available=%s, want True", available)
-	}
 	must(t, walk.Within(t.Context(), time.Minute, "the new variable", func(ctx context.Context) error {
 		variables, err := suite.cluster.Kubectl(ctx, "get", "pods", "-n", refusalsNamespace, "-l", instance("no-ingress"), "-o",
 			"jsonpath={.items[*].spec.containers[*].env[?(@.name==\"GREETING\")].value}")

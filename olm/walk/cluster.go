@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	cachev1alpha1 "github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 )
 
@@ -42,7 +43,7 @@ func Connect(ctx context.Context, kubectl string) (*Cluster, error) {
 	// The default limit is made for controllers. The API server's priority and fairness suffice here.
 	config.QPS = -1
 	scheme := runtime.NewScheme()
-	kinds := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, cachev1alpha1.AddToScheme,
+	kinds := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, cachev1alpha1.AddToScheme, appv1alpha1.AddToScheme,
 		operatorsv1alpha1.AddToScheme, operatorsv1.AddToScheme, operatorsv2.AddToScheme)
 	if err := kinds.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("build scheme: %w", err)
