@@ -252,34 +252,26 @@ func (c *container) exchange(t *testing.T, commands string) string {
 	return string(bytes.TrimSuffix(answer, []byte("MN\r\n")))
 }
 
-// items is how many there are in tests: in several pages and classes.
-const items = 20_000
+// Tests store this many items, in several pages and classes, and read many with one command: memcached 1.6.18 writes the answer to each
+// command by itself, and on a busy machine each of these writes waits for its turn.
+const items, atOnce = 20_000, 100
 
-func value(i int) string {
-	return strings.Repeat(fmt.Sprintf("%d-", i), 1+i%50)
+// itemCommands are commands to memcached, with the answers.
+type itemCommands struct {
+	// sets store all items, and gets read them.
+	sets, gets string
+	// found are the answers if the items are there, one for each item.
+	found [items]string
 }
 
-// fill stores all items.
-func (c *container) fill(t *testing.T) {
-	t.Helper()
-	var sets strings.Builder
+// forItems makes them once, because the race detector takes a second for it.
+var forItems = sync.OnceValue(func() *itemCommands {
+	var made itemCommands
+	var sets, gets strings.Builder
 	for i := range items {
-		fmt.Fprintf(&sets, "set key-%d 0 0 %d noreply\r\n%s\r\n", i, len(value(i)), value(i))
-	}
-	if answer := c.exchange(t, sets.String()); answer != "" {
-		t.Fatalf("memcached answers %.200s", answer)
-	}
-}
-
-// has reads all items, and returns how many are there. One that is there with another value fails the test.
-//
-// A command asks for many items: memcached 1.6.18 writes the answer to each command by itself, and on a busy machine each of
-// these writes waits for its turn.
-func (c *container) has(t *testing.T) int {
-	t.Helper()
-	const atOnce = 100
-	var gets strings.Builder
-	for i := range items {
+		value := strings.Repeat(fmt.Sprintf("%d-", i), 1+i%50)
+		fmt.Fprintf(&sets, "set key-%d 0 0 %d noreply\r\n%s\r\n", i, len(value), value)
+		made.found[i] = fmt.Sprintf("VALUE key-%d 0 %d\r\n%s\r\n", i, len(value), value)
 		if i%atOnce == 0 {
 			gets.WriteString("get")
 		}
@@ -288,9 +280,23 @@ func (c *container) has(t *testing.T) int {
 			gets.WriteString("\r\n")
 		}
 	}
-	answer, found := c.exchange(t, gets.String()), 0
-	for i := range items {
-		want := fmt.Sprintf("VALUE key-%d 0 %d\r\n%s\r\n", i, len(value(i)), value(i))
+	made.sets, made.gets = sets.String(), gets.String()
+	return &made
+})
+
+// fill stores all items.
+func (c *container) fill(t *testing.T) {
+	t.Helper()
+	if answer := c.exchange(t, forItems().sets); answer != "" {
+		t.Fatalf("memcached answers %.200s", answer)
+	}
+}
+
+// has reads all items, and returns how many are there. One that is there with another value fails the test.
+func (c *container) has(t *testing.T) int {
+	t.Helper()
+	answer, found := c.exchange(t, forItems().gets), 0
+	for i, want := range &forItems().found {
 		if rest, ok := strings.CutPrefix(answer, want); ok {
 			answer, found = rest, found+1
 		}
