@@ -15,7 +15,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/memcached-operator
 STAGE := $(CACHE)/stage
 RUN ?= .
 SKIP ?=
-# With -race, everything is compiled anew; without it, only what tools and images do not need too.
+# With -race, everything is compiled once more; without it, only what tools and images do not need too.
 RACE ?=
 # Tests wait for half of their time. With the race detector they compute most of it.
 TEST_PACKAGES ?= $(if $(RACE),2,4)
@@ -85,10 +85,11 @@ verify: ## lint, generated code, bundle, catalog, OLM v1's resolver, frozen rele
 	@tools=($$($(CLUSTER) tool golangci-lint govulncheck operator-sdk olmv1-resolver)); $(GO_RUN) ./hack/verify --golangci-lint $${tools[0]} --govulncheck $${tools[1]} --operator-sdk $${tools[2]} --olmv1-resolver $${tools[3]}
 test: ## unit, golden and envtest tests; needs no root and no cluster (RACE=-race for the race detector, which needs gcc)
 	@rm -rf $(CACHE)/audit; mkdir -p $(CACHE)/audit
-	@# Vet is part of the lint of verify. Without symbols, the 70 test programs link in half the time.
+	@# Vet is part of the lint of verify. Without symbols, the 70 test programs link in half the time. Without paths, packages that were
+	@# compiled in another checkout need not be compiled again; -count=1 runs their tests all the same.
 	assets=$$($(CLUSTER) assets); promtool=$$($(CLUSTER) tool promtool); memcached=$$($(CLUSTER) memcached); \
 	AUDIT_LOGS=$(CACHE)/audit KUBEBUILDER_ASSETS=$$assets PROMTOOL=$$promtool MEMCACHED_ROOTS=$$memcached $(GOTESTSUM)/test.json --format pkgname-and-test-fails --raw-command -- \
-	sh -c 'result=0; $(if $(RACE),$(GO_TEST) -trimpath $(PURE) || result=$$?; CGO_ENABLED=1 )$(GO_TEST) -p $(TEST_PACKAGES) $(or $(RACE),-trimpath) $(filter-out $(if $(RACE),$(PURE)),$(LONGEST)) $$(go list ./...$(if $(RACE), | grep -v $(patsubst .%,-e %\$$,$(PURE)))) || result=$$?; cd hack/cluster && $(GO_TEST) -trimpath ./... && exit $$result'
+	sh -c 'result=0; $(if $(RACE),$(GO_TEST) -trimpath $(PURE) || result=$$?; CGO_ENABLED=1 )$(GO_TEST) -p $(TEST_PACKAGES) -trimpath $(if $(RACE),$(RACE) -count=1) $(filter-out $(if $(RACE),$(PURE)),$(LONGEST)) $$(go list ./...$(if $(RACE), | grep -v $(patsubst .%,-e %\$$,$(PURE)))) || result=$$?; cd hack/cluster && $(GO_TEST) -trimpath ./... && exit $$result'
 	@$(GO_RUN) ./hack/rights record $$(find $(CACHE)/audit -name '*.log')
 faults operations mutants: ## run the operator under faults; give every field every value; do both with known bugs (PLAN=F2/lost for some, SAMPLE=300 for a part)
 	@assets=$$($(CLUSTER) assets); go test -c -tags faults -vet=off -trimpath -ldflags=-s -o $(CACHE)/$@.test ./operator/faults; cd operator/faults && KUBEBUILDER_ASSETS=$$assets \
