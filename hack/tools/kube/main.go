@@ -1,8 +1,8 @@
-// Command kube is every program of a single-node Kubernetes in one binary.
+// Command kube is every server of a single-node Kubernetes in one binary.
 //
 // The programs share almost all of their packages, so one link is both faster to
-// build and a third of the size of seven. Like busybox, it runs as the program it
-// is called as: start it through a link named etcd, kube-apiserver, kubectl and so on.
+// build and a third of the size of six. Like busybox, it runs as the program it
+// is called as: start it through a link named etcd, kube-apiserver and so on.
 package main
 
 import (
@@ -17,7 +17,6 @@ import (
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client metrics on every /metrics
 	_ "k8s.io/component-base/metrics/prometheus/version"  // kubernetes_build_info
-	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
@@ -30,7 +29,6 @@ var commands = map[string]func() *cobra.Command{
 	"kube-controller-manager": controllermanager.NewControllerManagerCommand,
 	"kube-proxy":              proxy.NewProxyCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-	"kubectl":                 kubectl.NewDefaultKubectlCommand,
 	"kubelet":                 func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
 }
 
@@ -42,7 +40,7 @@ func main() {
 	}
 	command, ok := commands[name]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "%s is not a program of this binary: call it through a link named etcd, kubectl, kubelet or kube-*\n", name)
+		fmt.Fprintf(os.Stderr, "%s is not a program of this binary: call it through a link named etcd, kubelet or kube-*\n", name)
 		os.Exit(2)
 	}
 	os.Exit(cli.Run(command()))
