@@ -89,9 +89,15 @@ func (s *Supervisor) Ensure(spec Spec) (*Process, error) {
 	return s.start(spec, want)
 }
 
-// garbage lets programs in Go collect garbage less often. They take more memory, of which there is enough, and less CPU, of which there
-// is not: an API server under test takes a sixth less.
-const garbage = "GOGC=400"
+// environ returns the environment of a program: what it needs of the caller's, the mark and what its description adds. GOGC lets the
+// caller trade memory for CPU time: with GOGC=400, an API server takes a sixth less CPU time.
+func (s *Supervisor) environ(spec Spec) []string {
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Run, Marker + "=" + s.Mark}
+	if gogc, set := os.LookupEnv("GOGC"); set {
+		environ = append(environ, "GOGC="+gogc)
+	}
+	return append(environ, spec.Env...)
+}
 
 // start runs the program in its own session and writes its output to its log file.
 func (s *Supervisor) start(spec Spec, want record) (*Process, error) {
@@ -109,7 +115,7 @@ func (s *Supervisor) start(spec Spec, want record) (*Process, error) {
 	}
 
 	cmd := exec.Command(spec.Path, spec.Args...)
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Run, Marker + "=" + s.Mark, garbage}, spec.Env...)
+	cmd.Env = s.environ(spec)
 	cmd.Dir = s.Run
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
