@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -53,6 +55,36 @@ func TestNothingFailsOnServersThatServe(t *testing.T) {
 	}
 	if counts.Slowest == 0 {
 		t.Error("no round took any time")
+	}
+}
+
+// counted is a server that counts the rounds with it.
+type counted struct{ rounds atomic.Int64 }
+
+func (*counted) Name() string                       { return "counted" }
+func (c *counted) Ask(context.Context, func(error)) { c.rounds.Add(1) }
+func (*counted) Close() error                       { return nil }
+
+func TestEveryServerIsAskedOftenEnoughToNoticeAnOutage(t *testing.T) {
+	for servers, every := range map[int]time.Duration{1: 50 * time.Millisecond, 20: 50 * time.Millisecond, 40: 100 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := make([]Server, servers)
+			for i := range asked {
+				asked[i] = new(counted)
+			}
+			l := StartLoad(asked)
+			const duration = 10 * time.Second
+			time.Sleep(duration - time.Millisecond) // in the time of synctest
+			synctest.Wait()
+			for _, server := range asked {
+				if got, want := server.(*counted).rounds.Load(), int64(duration/every); got != want {
+					t.Errorf("of %d servers, one was asked %d times in %s, want %d", servers, got, duration, want)
+				}
+			}
+			if err := l.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
