@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -153,9 +154,14 @@ func waitFor(t *testing.T, what, want, kind, path string) {
 	}))
 }
 
-// instance selects the pods of an Application.
+// labelsOf returns the labels of what the operator made for an Application.
+func labelsOf(name string) client.MatchingLabels {
+	return client.MatchingLabels{"app.kubernetes.io/managed-by": walk.Package, "app.kubernetes.io/instance": name}
+}
+
+// instance selects what the operator made for an Application.
 func instance(name string) string {
-	return "app.kubernetes.io/managed-by=memcached-operator,app.kubernetes.io/instance=" + name
+	return labels.FormatLabels(labelsOf(name))
 }
 
 // waitGone waits until nothing of these kinds is left of the Application.
@@ -175,19 +181,18 @@ func waitPods(t *testing.T, name string, n int) {
 	t.Helper()
 	must(t, walk.Within(t.Context(), time.Minute, "the replaced pods to go", func(ctx context.Context) error {
 		var pods corev1.PodList
-		if err := suite.cluster.Client.List(ctx, &pods, ofApplication(name)...); err != nil {
+		if err := suite.cluster.Client.List(ctx, &pods, client.InNamespace("default"), labelsOf(name)); err != nil {
 			return err
 		}
 		if len(pods.Items) != n {
-			return fmt.Errorf("there are %d, want %d", len(pods.Items), n)
+			var names []string
+			for _, pod := range pods.Items {
+				names = append(names, pod.Name)
+			}
+			return fmt.Errorf("there are %d, want %d: %s", len(names), n, strings.Join(names, ", "))
 		}
 		return nil
 	}))
-}
-
-// ofApplication selects the pods of an Application in the namespace default.
-func ofApplication(name string) []client.ListOption {
-	return []client.ListOption{client.InNamespace("default"), client.MatchingLabels{"app.kubernetes.io/managed-by": walk.Package, "app.kubernetes.io/instance": name}}
 }
 
 // podsOf lists the pods of an Application in the namespace default, one a line: UID and number of restarts.
