@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -23,7 +24,7 @@ import (
 // current says whether Kubernetes and the operator are done: all pods are those that workloads ask for, and are ready, and every status is
 // that of the newest spec and of these pods. A silence alone may be that of a busy machine.
 func current(s *scene) error {
-	return errors.Join(s.workloadsAreCurrent(), s.podsAreReady(), s.cachesAreReported(), s.applicationsAreReported())
+	return errors.Join(s.workloadsAreCurrent(), s.podsAreReady(), s.budgetsAreCurrent(), s.cachesAreReported(), s.applicationsAreReported())
 }
 
 // typed returns the objects of a resource.
@@ -78,6 +79,27 @@ func isReady(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// budgetsAreCurrent says whether Kubernetes' disruption controller has counted the pods that are ready.
+func (s *scene) budgetsAreCurrent() error {
+	budgets, err1 := typed[policyv1.PodDisruptionBudget](s, "poddisruptionbudgets")
+	pods, err2 := typed[corev1.Pod](s, "pods")
+	errs := []error{err1, err2}
+	for _, b := range budgets {
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		ready := int32(0)
+		for _, pod := range pods {
+			if err == nil && selector.Matches(labels.Set(pod.Labels)) && isReady(pod) {
+				ready++
+			}
+		}
+		if err == nil && (b.Status.ObservedGeneration != b.Generation || b.Status.CurrentHealthy != ready) {
+			err = fmt.Errorf("of %d ready pods, PodDisruptionBudget %s has counted %d", ready, b.Name, b.Status.CurrentHealthy)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // cachesAreReported says whether the operator has reported all pods of all caches, which may take it ten seconds.
