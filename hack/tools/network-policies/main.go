@@ -123,7 +123,7 @@ func enforce(ctx context.Context, controller *netpol.NetworkPolicyController) {
 	heartbeats := make(chan *healthcheck.ControllerHeartbeat)
 	go func() {
 		for range heartbeats { // The controller sends one before each sync, and waits until it is received.
-			time.Sleep(syncInterval)
+			<-time.After(syncInterval)
 		}
 	}()
 	var running sync.WaitGroup

@@ -74,7 +74,7 @@ func TestEveryServerIsAskedOftenEnoughToNoticeAnOutage(t *testing.T) {
 			}
 			l := StartLoad(asked)
 			const duration = 10 * time.Second
-			time.Sleep(duration - time.Millisecond) // in the time of synctest
+			<-time.After(duration - time.Millisecond)
 			synctest.Wait()
 			for _, server := range asked {
 				if got, want := server.(*counted).rounds.Load(), int64(duration/every); got != want {
