@@ -18,7 +18,8 @@ const (
 	RuleTwoHeads Rule = "two-heads"
 	// RuleV0DeadEnd: OLM v0 does not reach the channel's head from the entry.
 	RuleV0DeadEnd Rule = "v0-dead-end"
-	// RuleV1DeadEnd: OLM v1 does not reach the channel's highest version from the entry.
+	// RuleV1DeadEnd: OLM v1 does not reach the highest version from the entry: that of the channel or, without a channel, that of
+	// the package.
 	RuleV1DeadEnd Rule = "v1-dead-end"
 	// RuleSwitch: OLM does not reach the channel's head from a release that only another channel has.
 	RuleSwitch Rule = "switch"
@@ -75,7 +76,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s [%s]; %s", strings.Join(where, ", "), v.Problem, v.Rule, v.Fix)
 }
 
-// Lint returns all violations, by channel and in the order of the checks.
+// Lint returns all violations: those of releases, those of channels, by channel and in the order of the checks, and those of
+// upgrades without a channel.
 func (g *Graph) Lint() []Violation {
 	found := g.lintReleases()
 	for _, c := range g.Channels {
@@ -88,7 +90,7 @@ func (g *Graph) Lint() []Violation {
 			}
 		}
 	}
-	return found
+	return append(found, g.lintWithoutChannel(found)...)
 }
 
 // lintReleases makes the checks that need no channel.

@@ -231,7 +231,26 @@ func (w world) verdict() []string {
 			}
 		}
 	}
+	found = append(found, w.withoutChannel(found)...)
 	slices.Sort(found)
+	return found
+}
+
+// withoutChannel returns the releases that are stuck under OLM v1 if no channel is named, and were not found in a channel.
+func (w world) withoutChannel(known []string) []string {
+	found := []string{}
+	entries := slices.Concat(w.channels...)
+	highest := slices.MaxFunc(entries, func(a, b node) int { return a.release - b.release }).release
+	next := w.nextV1(entries)
+	for release := 1; release < highest; release++ {
+		served := slices.ContainsFunc(entries, func(e node) bool { return e.release == release })
+		reported := slices.ContainsFunc(known, func(s string) bool {
+			return strings.HasSuffix(s, name(release)+" v1-dead-end") || strings.HasSuffix(s, name(release)+" switch")
+		})
+		if served && !reported && !w.deprecated[highest] && !arrives(next, release, highest) {
+			found = append(found, fmt.Sprintf(" %s v1-dead-end", name(release)))
+		}
+	}
 	return found
 }
 
@@ -278,7 +297,7 @@ func TestLintAgreesWithBruteForceOnRandomGraphs(t *testing.T) {
 	}
 }
 
-// Whoever names no channel gets to the newest release under OLM v1, if the lint finds nothing wrong in the channels.
+// Whoever names no channel gets to the newest release under OLM v1, if the lint finds nothing wrong.
 func TestUpgradesWithoutAChannelReachTheHighestRelease(t *testing.T) {
 	walks, first := 0, seed.New(t)
 	for n := range uint64(graphs) {

@@ -59,28 +59,29 @@ func violations(t *testing.T, config declcfg.DeclarativeConfig) []graph.Violatio
 
 func TestLintFindsEachRule(t *testing.T) {
 	for name, want := range map[string][]string{
-		"good":                    nil,
-		"two-heads":               {"candidate p.v0.2.0 two-heads"},
-		"dead-end-overlap":        {"candidate p.v0.2.0 replaces-and-skips", "candidate p.v0.3.0 replaces-and-skips", "candidate p.v0.0.1 v0-dead-end", "candidate p.v0.1.0 v0-dead-end"},
-		"dead-end-skipped-bridge": {"candidate p.v0.2.0 v0-dead-end"},
-		"v1-dead-end":             {"candidate p.v0.1.0 v1-dead-end"},
-		"replaces-and-skips":      {"candidate p.v0.2.0 replaces-and-skips"},
-		"switch":                  {"fast p.v0.2.0 switch"},
-		"backwards":               {"candidate p.v0.1.0 backwards"},
-		"unknown-name":            {"candidate p.v0.2.0 unknown-name"},
-		"unknown-barrier":         {" p.v0.2.0 unknown-name"},
-		"skiprange-unreadable":    {"candidate p.v0.2.0 skiprange-unreadable"},
-		"skiprange-self":          {"candidate p.v0.2.0 skiprange-self"},
-		"skiprange-no-upper-end":  {"candidate p.v0.2.0 skiprange-unbounded"},
-		"skiprange-no-lower-end":  {"candidate p.v0.2.0 skiprange-unbounded"},
-		"skiprange-prunes":        {"candidate p.v0.3.0 skiprange-prunes"},
-		"skiprange-annotation":    {"candidate p.v0.5.0 skiprange-annotation", "candidate p.v0.6.0 skiprange-annotation"},
-		"deprecated-head":         {"candidate p.v0.2.0 deprecated-without-successor"},
-		"deprecated-channel":      {"fast  deprecated-without-successor"},
-		"deprecated-default":      {"candidate  deprecated-without-successor"},
-		"deprecated-property":     {" p.v0.1.0 deprecated-property"},
-		"barrier":                 {"candidate p.v0.3.0 barrier"},
-		"name-version":            {" p.v0.1.0 name-version"},
+		"good":                        nil,
+		"two-heads":                   {"candidate p.v0.2.0 two-heads"},
+		"dead-end-overlap":            {"candidate p.v0.2.0 replaces-and-skips", "candidate p.v0.3.0 replaces-and-skips", "candidate p.v0.0.1 v0-dead-end", "candidate p.v0.1.0 v0-dead-end"},
+		"dead-end-skipped-bridge":     {"candidate p.v0.2.0 v0-dead-end"},
+		"v1-dead-end":                 {"candidate p.v0.1.0 v1-dead-end"},
+		"v1-dead-end-without-channel": {" p.v0.2.0 v1-dead-end"},
+		"replaces-and-skips":          {"candidate p.v0.2.0 replaces-and-skips"},
+		"switch":                      {"fast p.v0.2.0 switch"},
+		"backwards":                   {"candidate p.v0.1.0 backwards"},
+		"unknown-name":                {"candidate p.v0.2.0 unknown-name"},
+		"unknown-barrier":             {" p.v0.2.0 unknown-name"},
+		"skiprange-unreadable":        {"candidate p.v0.2.0 skiprange-unreadable"},
+		"skiprange-self":              {"candidate p.v0.2.0 skiprange-self"},
+		"skiprange-no-upper-end":      {"candidate p.v0.2.0 skiprange-unbounded"},
+		"skiprange-no-lower-end":      {"candidate p.v0.2.0 skiprange-unbounded"},
+		"skiprange-prunes":            {"candidate p.v0.3.0 skiprange-prunes"},
+		"skiprange-annotation":        {"candidate p.v0.5.0 skiprange-annotation", "candidate p.v0.6.0 skiprange-annotation"},
+		"deprecated-head":             {"candidate p.v0.2.0 deprecated-without-successor"},
+		"deprecated-channel":          {"fast  deprecated-without-successor"},
+		"deprecated-default":          {"candidate  deprecated-without-successor"},
+		"deprecated-property":         {" p.v0.1.0 deprecated-property"},
+		"barrier":                     {"candidate p.v0.3.0 barrier"},
+		"name-version":                {" p.v0.1.0 name-version"},
 		"everything": {
 			"candidate p.v0.1.0 two-heads", "candidate p.v0.2.0 skiprange-unbounded", "candidate p.v0.2.0 skiprange-prunes",
 			"fast p.v0.3.0 unknown-name", "fast p.v0.3.0 replaces-and-skips", "fast p.v0.1.0 switch",
@@ -105,7 +106,7 @@ func TestLintFindsEachRule(t *testing.T) {
 // These are the reasons for the lint.
 func TestLibraryAcceptsDeadEnds(t *testing.T) {
 	for _, name := range []string{
-		"dead-end-overlap", "dead-end-skipped-bridge", "v1-dead-end", "switch", "barrier", "skiprange-self",
+		"dead-end-overlap", "dead-end-skipped-bridge", "v1-dead-end", "v1-dead-end-without-channel", "switch", "barrier", "skiprange-self",
 		"skiprange-no-upper-end", "skiprange-no-lower-end", "skiprange-prunes", "skiprange-annotation", "unknown-name", "name-version",
 	} {
 		if _, err := declcfg.ConvertToModel(fixture(t, name)); err != nil {
@@ -128,6 +129,9 @@ func TestFixRemovesTheViolation(t *testing.T) {
 		}},
 		"v1-dead-end": {"add p.v0.1.0 to the skips of p.v0.3.0", func(c *declcfg.DeclarativeConfig) {
 			c.Channels[0].Entries[2].Skips = []string{"p.v0.1.0"}
+		}},
+		"v1-dead-end-without-channel": {"add p.v0.2.0 to the skips of p.v0.4.0", func(c *declcfg.DeclarativeConfig) {
+			c.Channels[0].Entries[2].Skips = []string{"p.v0.1.0", "p.v0.2.0"}
 		}},
 		"switch": {"add p.v0.2.0 to the skips of p.v0.3.0", func(c *declcfg.DeclarativeConfig) {
 			c.Channels[1].Entries[1].Skips = []string{"p.v0.2.0"}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -59,19 +60,49 @@ func (c *Channel) lintDeadEnds() []Violation {
 	var found []Violation
 	for _, path := range c.upgradePaths() {
 		for _, entry := range c.Entries {
-			end := Walk(entry.Release, path.goal.Release, path.step)
-			if end == path.goal.Name {
-				continue
+			if end := Walk(entry.Release, path.goal.Release, path.step); end != path.goal.Name {
+				found = append(found, c.deadEnd(entry.Release, end, path))
 			}
-			stays := "it stays"
-			if end != entry.Name {
-				stays = "an upgrade from it ends"
-			}
-			found = append(found, Violation{
-				Rule: path.rule, Entry: entry.Name,
-				Problem: fmt.Sprintf("%s at %s and never reaches %s: %s", stays, end, path.goal.Name, path.why),
-				Fix:     c.addEdge(c.graph.Release(end)),
-			})
+		}
+	}
+	return found
+}
+
+// deadEnd describes a release from which upgrades end before the goal, which is an entry of the channel.
+func (c *Channel) deadEnd(release *Release, end string, path upgradePath) Violation {
+	stays := "it stays"
+	if end != release.Name {
+		stays = "an upgrade from it ends"
+	}
+	return Violation{
+		Rule: path.rule, Entry: release.Name,
+		Problem: fmt.Sprintf("%s at %s and never reaches %s: %s", stays, end, path.goal.Name, path.why),
+		Fix:     c.addEdge(c.graph.Release(end)),
+	}
+}
+
+// lintWithoutChannel upgrades from every release as OLM v1 does for a ClusterExtension that names no channel. This can end
+// early although every channel is in order: from a release of one channel, the only edge may lead to a deprecated release of
+// another. It leaves out the releases that the channels have reported.
+func (g *Graph) lintWithoutChannel(reported []Violation) []Violation {
+	if len(g.Channels) == 0 {
+		return nil
+	}
+	highest := slices.MaxFunc(g.Channels, func(a, b *Channel) int { return a.Highest().Version.Compare(b.Highest().Version) })
+	path := upgradePath{
+		step: g.V1(), goal: highest.Highest(), rule: RuleV1DeadEnd,
+		why: "for a ClusterExtension that names no channel, OLM v1 follows no edge from there, because it upgrades to no deprecated entry",
+	}
+	if path.goal.Deprecated != "" {
+		return nil // RuleNoSuccessor reports it.
+	}
+	var found []Violation
+	for _, release := range g.Releases {
+		known := slices.ContainsFunc(reported, func(v Violation) bool {
+			return v.Entry == release.Name && (v.Rule == RuleV1DeadEnd || v.Rule == RuleSwitch)
+		})
+		if end := Walk(release, path.goal.Release, path.step); end != path.goal.Name && !known {
+			found = append(found, highest.deadEnd(release, end, path))
 		}
 	}
 	return found

@@ -82,9 +82,8 @@ func (c *Channel) V1() Step {
 	return func(installed *Release) *Entry { return best(c.Entries, installed, c.Entry(installed.Name) != nil) }
 }
 
-// V1 returns how OLM v1 upgrades a release for a ClusterExtension that names no channel: along the edges of all channels. If
-// the lint is content, such upgrades reach the highest release that is not deprecated, because each step leads at least as
-// high as in the channel of that release.
+// V1 returns how OLM v1 upgrades a release for a ClusterExtension that names no channel: along the edges of all channels. The
+// installed release is always a candidate, so it follows no edge to a deprecated release, not even into a channel that lacks it.
 func (g *Graph) V1() Step {
 	var entries []*Entry
 	for _, channel := range g.Channels {
