@@ -37,7 +37,8 @@ type upgradePath struct {
 }
 
 // upgradePaths returns the paths to check. It leaves out OLM v0 if the channel has no chain, which RuleTwoHeads or
-// RuleBackwards reports, and OLM v1 if the highest entry is deprecated, which RuleNoSuccessor reports.
+// RuleBackwards reports, and OLM v1 if the highest entry is deprecated, which RuleNoSuccessor reports, unless the whole package is
+// deprecated.
 func (c *Channel) upgradePaths() []upgradePath {
 	var found []upgradePath
 	if v0, err := c.V0(); err == nil {
@@ -94,7 +95,7 @@ func (g *Graph) lintWithoutChannel(reported []Violation) []Violation {
 		why: "for a ClusterExtension that names no channel, OLM v1 follows no edge from there, because it upgrades to no deprecated entry",
 	}
 	if path.goal.Deprecated != "" {
-		return nil // RuleNoSuccessor reports it.
+		return nil // RuleNoSuccessor reports it, unless the whole package is deprecated: then no upgrade is expected.
 	}
 	var found []Violation
 	for _, release := range g.Releases {

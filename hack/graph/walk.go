@@ -83,7 +83,8 @@ func (c *Channel) V1() Step {
 }
 
 // V1 returns how OLM v1 upgrades a release for a ClusterExtension that names no channel: along the edges of all channels. The
-// installed release is always a candidate, so it follows no edge to a deprecated release, not even into a channel that lacks it.
+// installed release is always a candidate, so a release that is not deprecated follows no edge to one that is, not even into a
+// channel that lacks the installed release.
 func (g *Graph) V1() Step {
 	var entries []*Entry
 	for _, channel := range g.Channels {
