@@ -14,7 +14,7 @@ import (
 )
 
 // absent deletes the object that reference names if it belongs to owner. It ignores other objects of that name.
-func (a *Applier) absent(ctx context.Context, owner client.Object, reference owned.Reference, result *Result) error {
+func (a *Applier) absent(ctx context.Context, owner client.Object, plan owned.Plan, reference owned.Reference, result *Result) error {
 	object := Empty(a.scheme, reference.GroupVersionKind)
 	key := client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
 	if err := a.cached.Get(ctx, key, object); err != nil {
@@ -25,6 +25,9 @@ func (a *Applier) absent(ctx context.Context, owner client.Object, reference own
 	}
 	if !metav1.IsControlledBy(object, owner) || !object.GetDeletionTimestamp().IsZero() {
 		return nil
+	}
+	if err := checkVersion(plan, reference, nil, object); err != nil {
+		return err
 	}
 	if err := a.confirm(ctx, owner); err != nil {
 		return err

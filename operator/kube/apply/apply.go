@@ -130,7 +130,7 @@ func (a *Applier) Apply(ctx context.Context, owner client.Object, plan owned.Pla
 		if plan.New && !a.watched(reference) {
 			continue // To look for it would be a read.
 		}
-		err := a.absent(ctx, owner, reference, &result)
+		err := a.absent(ctx, owner, plan, reference, &result)
 		errs = append(errs, err)
 		if hopeless(ctx, err) {
 			break

@@ -76,6 +76,17 @@ func (a *Applier) findUnexpected(
 	return found, err
 }
 
+// checkVersion returns an error, which is Stale, if found was written after the plan was made from it. A plan that was made without an
+// object cannot know one from which somebody has removed the labels that it has to have.
+func checkVersion(plan owned.Plan, reference owned.Reference, wanted labels.Set, found client.Object) error {
+	version, from := plan.ResourceVersions[reference]
+	unlabelled := version == "" && !labels.SelectorFromSet(wanted).Matches(labels.Set(found.GetLabels()))
+	if !from || version == found.GetResourceVersion() || unlabelled {
+		return nil
+	}
+	return reconcileerror.Stale(fmt.Errorf("%s %s was written during the reconcile", reference.Kind, reference.Name))
+}
+
 func keyOf(reference owned.Reference) client.ObjectKey {
 	return client.ObjectKey{Namespace: reference.Namespace, Name: reference.Name}
 }

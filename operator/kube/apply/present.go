@@ -86,6 +86,9 @@ func (a *Applier) match(
 		if change, err = a.changeOf(reference, recordedIn(plan, reference), encoded, wanted, found); err != nil || change == nil {
 			return err
 		}
+		if err := checkVersion(plan, reference, wanted.GetLabels(), found); err != nil {
+			return err
+		}
 	}
 	return a.change(ctx, owner, plan, configuration, wanted, found, *change, result)
 }

@@ -56,6 +56,10 @@ type Plan struct {
 	// Absent are the objects that must not exist. Objects of other owners are never deleted.
 	Absent []Reference
 
+	// ResourceVersions are those of the objects that the plan was made from, empty for one that did not exist. An object that has
+	// another one by now was written meanwhile, perhaps by a process that leads instead of this one: the plan is outdated.
+	ResourceVersions map[Reference]string `json:"-"`
+
 	// Recorded are the Deployments and StatefulSets of Present whose pod templates are recorded.
 	Recorded []Recorded
 

@@ -3,6 +3,7 @@ package desired_test
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -282,6 +283,42 @@ func TestARecordThatWasNeverGivenDecidesNothing(t *testing.T) {
 	for _, word := range slices.Concat(recordsIn(second), recordsIn(third)) {
 		if word == "-"+first.Records[0].Name {
 			t.Error("the record that the workload names is removed")
+		}
+	}
+}
+
+// A plan is outdated as soon as another process has written a record that it writes or removes.
+func TestAPlanKnowsTheRecordsThatItWasMadeFrom(t *testing.T) {
+	in := inputsFor(testkit.MakeMemcached("cache").Size(1).Spec(stable).Obj())
+	first := plan(t, in)
+	in.Memcached.Spec.Threads = ptr.To[int32](8)
+	second := plan(t, withRecords(in, first, first.Records[0].Name))
+	in.Memcached.Spec.Threads = ptr.To[int32](2)
+	in = withRecords(in, second, second.Records[0].Name)
+	for i := range in.Records {
+		in.Records[i].ResourceVersion = strconv.Itoa(7 + i)
+	}
+	third := plan(t, in)
+	versions := map[string]string{}
+	for reference, version := range third.ResourceVersions {
+		versions[reference.Name] = version
+	}
+	want := map[string]string{third.Records[0].Name: "", first.Records[0].Name: "8"} // One is new, and one is removed.
+	if difference := cmp.Diff(want, versions); difference != "" {
+		t.Errorf("the plan knows other versions (-want +got):\n%s", difference)
+	}
+	in.Memcached.Spec.Threads = ptr.To[int32](8)
+	if again := plan(t, in); again.ResourceVersions[again.Needs[0].Needs] != "7" {
+		t.Errorf("the plan that writes %s again knows %v", second.Records[0].Name, again.ResourceVersions)
+	}
+	in.Memcached.Spec.Workload = v1alpha1.WorkloadDeployment
+	in.StatefulSet, in.Deployment = nil, &inputs.Workload{Complete: true, Template: in.StatefulSet.Template, Spec: in.StatefulSet.Spec}
+	other := plan(t, in)
+	for _, removed := range in.Records {
+		if version := other.ResourceVersions[owned.Reference{
+			GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("ControllerRevision"), Namespace: in.Memcached.Namespace, Name: removed.Name,
+		}]; version != removed.ResourceVersion {
+			t.Errorf("a plan that removes %s with its workload knows version %q, want %q", removed.Name, version, removed.ResourceVersion)
 		}
 	}
 }

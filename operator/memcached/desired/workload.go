@@ -72,7 +72,7 @@ func planWorkload(in inputs.Inputs) (Plan, error) {
 	plan.Absent = append(plan.Absent, named(in, other.kind)) // Before its records, which say what its pods were given.
 	for _, record := range in.Records {
 		if record.Workload == other.kind.Kind {
-			plan.Absent = append(plan.Absent, recordReference(in, record))
+			plan.removeRecord(in, record)
 		}
 	}
 	return plan, err
@@ -90,9 +90,10 @@ func (p *Plan) addWorkload(in inputs.Inputs, wanted workload, decision pending.D
 		configuration := record(in, toWrite)
 		p.Present = append(p.Present, configuration)
 		p.Needs = append(p.Needs, owned.Need{Object: reference, Needs: owned.ReferenceTo(configuration)})
+		p.noteVersion(in, toWrite)
 	}
 	for _, old := range records.remove {
-		p.Absent = append(p.Absent, recordReference(in, old))
+		p.removeRecord(in, old)
 	}
 	p.Records = records.all
 	p.Present = append(p.Present, wanted.make(in, records.all[0]))
@@ -104,6 +105,24 @@ func (p *Plan) addWorkload(in inputs.Inputs, wanted workload, decision pending.D
 		Automatic: ptr.Deref(in.Memcached.Spec.Updates, v1alpha1.MemcachedUpdates{}).Policy == v1alpha1.UpdateAutomatic,
 	})
 	return nil
+}
+
+// removeRecord adds a record that must not exist.
+func (p *Plan) removeRecord(in inputs.Inputs, record inputs.Record) {
+	p.Absent = append(p.Absent, recordReference(in, record))
+	p.noteVersion(in, record)
+}
+
+// noteVersion adds the resourceVersion of a record that the plan is made from.
+func (p *Plan) noteVersion(in inputs.Inputs, record inputs.Record) {
+	if p.ResourceVersions == nil {
+		p.ResourceVersions = map[owned.Reference]string{}
+	}
+	version := "" // It does not exist yet.
+	if read := inputs.RecordNamed(in.Records, record.Name); read != nil {
+		version = read.ResourceVersion
+	}
+	p.ResourceVersions[recordReference(in, record)] = version
 }
 
 func recordReference(in inputs.Inputs, record inputs.Record) owned.Reference {

@@ -43,6 +43,8 @@ const (
 type Record struct {
 	// Name of the ControllerRevision. It depends on Workload and Template.
 	Name string `json:"-"`
+	// ResourceVersion is that of the ControllerRevision as it was read.
+	ResourceVersion string `json:"-"`
 	// Workload is the kind of the workload: Deployment or StatefulSet.
 	Workload string `json:"-"`
 	// Template is the pod template without RecordAnnotation.
@@ -83,7 +85,8 @@ func decodeRecord(revision *appsv1.ControllerRevision) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("the record %s/%s cannot be read: %w", revision.Namespace, revision.Name, err)
 	}
-	record.Name, record.Number, record.Workload, record.Template = revision.Name, revision.Revision, data.Workload, data.Template
+	record.Name, record.Number, record.ResourceVersion = revision.Name, revision.Revision, revision.ResourceVersion
+	record.Workload, record.Template = data.Workload, data.Template
 	return record, nil
 }
 
