@@ -250,7 +250,7 @@ func closeWatches(s *scene, call inject.Call) func() int {
 // lateTime is how long a process goes on that does not lead any more.
 const lateTime = 200 * time.Millisecond
 
-// lateWrite pauses the process, lets another one work, and lets the paused one go on until its write is done.
+// lateWrite pauses the process, lets another one do all that users ask for, and lets the paused one go on until its write is done.
 func lateWrite(s *scene, call inject.Call) func() int {
 	return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
 		old := s.newest()
@@ -260,10 +260,22 @@ func lateWrite(s *scene, call inject.Call) func() int {
 		defer s.happening()()
 		old.Pause()
 		s.start()
-		_ = s.rest(time.Second)
+		_ = s.overtaken() // If users do not get what they want, the plan says so.
 		old.Resume()
 		response, err := send.RoundTrip(request)
 		s.later(lateTime, old.kill)
 		return response, err
+	})
+}
+
+// overtaken waits until users have what they want, and the newest process has nothing to do any more. A silence alone may be that of a busy
+// machine on which the process has not started yet: then the write of the paused one would not be outdated.
+func (s *scene) overtaken() error {
+	quiet := s.quiet(window)
+	return s.await(func(s *scene) error {
+		if err := errors.Join(s.hasStarted(), s.isSatisfied(), current(s)); err != nil {
+			return err
+		}
+		return quiet(s)
 	})
 }

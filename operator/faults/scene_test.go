@@ -35,6 +35,7 @@ type scene struct {
 	mutex     sync.Mutex
 	processes []*process
 	ended     bool
+	satisfied bool   // Users have done everything, and got what they wanted.
 	underWay  int    // Faults that have not ended yet.
 	revision  string // Before the step that is under way.
 	tookDown  []string
@@ -123,6 +124,20 @@ func (s *scene) newest() *process {
 	return s.processes[len(s.processes)-1]
 }
 
+// hasStarted says whether the newest process works.
+func (s *scene) hasStarted() error {
+	newest := s.newest()
+	if newest == nil {
+		return nil // The plan has ended.
+	}
+	select {
+	case <-newest.started:
+		return nil
+	default:
+		return errors.New("the operator does not work yet")
+	}
+}
+
 // crash ends the newest process at once, and starts another one.
 func (s *scene) crash() {
 	if newest := s.newest(); newest != nil {
@@ -177,6 +192,16 @@ func (s *scene) isOver() error {
 	defer s.mutex.Unlock()
 	if s.underWay > 0 {
 		return errors.New("the fault is under way")
+	}
+	return nil
+}
+
+// isSatisfied says whether users have done everything, and got what they wanted.
+func (s *scene) isSatisfied() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.satisfied {
+		return errors.New("users are not done yet")
 	}
 	return nil
 }

@@ -3,7 +3,6 @@
 package faults_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -43,6 +42,9 @@ func (s *scene) play(w *workload) error {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.satisfied = true
 	return nil
 }
 
@@ -51,15 +53,10 @@ func (s *scene) play(w *workload) error {
 func (s *scene) beforeLastStep(earlier bool) error {
 	quiet := s.quiet(window)
 	if err := s.await(func(s *scene) error {
-		select {
-		case <-s.newest().started:
-			if !earlier {
-				return nil // It may have something to do at once.
-			}
-			return quiet(s)
-		default:
-			return errors.New("the operator does not work yet")
+		if err := s.hasStarted(); err != nil || !earlier {
+			return err // At first, it may have something to do at once.
 		}
+		return quiet(s)
 	}); err != nil {
 		return fmt.Errorf("before the last step: %w", err)
 	}

@@ -54,12 +54,7 @@ func (s *scene) idle() func(*scene) error {
 	return s.unchanged(long, func() int { return int(s.reconciles()) })
 }
 
-// rest waits until nothing has happened for a while: no event of any object, and no write of the operator.
-func (s *scene) rest(quiet time.Duration) error {
-	return s.await(s.quiet(quiet))
-}
-
-// quiet says whether nothing has happened for a while since the first call.
+// quiet says whether nothing has happened for a while since the first call: no event of any object, and no write of the operator.
 func (s *scene) quiet(long time.Duration) func(*scene) error {
 	return s.unchanged(long, func() int { return s.history.Changes() + s.injector.Writes() })
 }
