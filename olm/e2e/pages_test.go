@@ -140,7 +140,7 @@ func (s shell) diagnoses(t *testing.T) {
 	for _, file := range runbooks {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".md"), func(t *testing.T) {
 			script := diagnosis(t, file)
-			// On a busy machine a port may not be forwarded yet when the next command uses it.
+			// The port that the runbook before has forwarded may still be in use for a moment.
 			must(t, walk.Within(t.Context(), 30*time.Second, "every command to work", func(context.Context) error { return s.in(t).diagnose(script) }))
 		})
 	}
