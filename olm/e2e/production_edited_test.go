@@ -74,7 +74,7 @@ type editable struct {
 	*production
 	workload string
 	before   map[string]corev1.Pod
-	objects  owned
+	objects  map[string]any
 	servers  []*clients.Memcached
 	open     []*clients.Load // On connections from before: an edit of a Service concerns new ones.
 }
@@ -91,7 +91,7 @@ func (p *production) editable(workload string) *editable {
 	}
 	p.storeAll(e.servers, editedItems, smallItem)
 	var err error
-	e.objects, err = e.find(p.t.Context())
+	e.objects, err = e.owned(p.t.Context())
 	must(p.t, err)
 	return e
 }
@@ -118,25 +118,17 @@ func (e *editable) edit(command, event string) {
 	e.untouched()
 }
 
-// putBack waits until the operator has put all objects back, and then until Kubernetes has done what they say: a surplus pod has half a minute
-// to end, and may have to start before.
+// putBack waits until all objects are as before.
 func (e *editable) putBack() {
 	e.t.Helper()
-	e.likeBefore(30*time.Second, "the objects to be as before", func(o owned) map[string]any { return o.said })
-	e.likeBefore(time.Minute, "Kubernetes to do what the objects say", func(o owned) map[string]any { return o.done })
-	e.ready(time.Minute)
-}
-
-// likeBefore waits until a part of all objects is as before.
-func (e *editable) likeBefore(limit time.Duration, what string, part func(owned) map[string]any) {
-	e.t.Helper()
-	must(e.t, walk.Within(e.t.Context(), limit, what, func(ctx context.Context) error {
-		now, err := e.find(ctx)
-		if diff := cmp.Diff(part(e.objects), part(now)); err == nil && diff != "" {
+	must(e.t, walk.Within(e.t.Context(), 30*time.Second, "the objects to be as before", func(ctx context.Context) error {
+		now, err := e.owned(ctx)
+		if diff := cmp.Diff(e.objects, now); err == nil && diff != "" {
 			err = fmt.Errorf("-before +now:\n%s", diff)
 		}
 		return err
 	}))
+	e.ready(time.Minute)
 }
 
 // untouched fails the test unless the pods are as before, with all items, and no open connection has noticed anything.
@@ -219,15 +211,9 @@ func (e *editable) pauses() {
 	e.ready(time.Minute)
 }
 
-// owned are the objects of a cache, by kind and name.
-type owned struct {
-	said map[string]any // What the operator says in each.
-	done map[string]any // Whether Kubernetes has made that true.
-}
-
-// find returns what there is now.
-func (e *editable) find(ctx context.Context) (owned, error) {
-	found := owned{said: map[string]any{}, done: map[string]any{}}
+// owned returns what the operator says in each object of the cache, by kind and name.
+func (e *editable) owned(ctx context.Context) (map[string]any, error) {
+	found := map[string]any{}
 	for _, kind := range []schema.GroupVersionKind{
 		{Group: "apps", Version: "v1", Kind: e.workload}, {Group: "apps", Version: "v1", Kind: "ControllerRevision"},
 		{Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "Secret"},
@@ -236,18 +222,18 @@ func (e *editable) find(ctx context.Context) (owned, error) {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(kind)
 		if err := suite.cluster.Client.List(ctx, &list, client.InNamespace(e.key.Namespace), client.MatchingLabels{"app.kubernetes.io/part-of": e.key.Name}); err != nil {
-			return found, err
+			return nil, err
 		}
 		for _, object := range list.Items {
 			if kind.Kind != "ControllerRevision" || object.GetLabels()["app.kubernetes.io/component"] == "record" { // Not those of Kubernetes.
-				found.said[kind.Kind+" "+object.GetName()], found.done[kind.Kind+" "+object.GetName()] = said(object), done(object)
+				found[kind.Kind+" "+object.GetName()] = said(object)
 			}
 		}
 	}
 	return found, nil
 }
 
-// said returns the part of an object that the operator has an opinion on.
+// said returns the part of an object that the operator has an opinion on, and whether Kubernetes has made that true.
 func said(object unstructured.Unstructured) map[string]any {
 	annotations := object.GetAnnotations()
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
@@ -262,14 +248,10 @@ func said(object unstructured.Unstructured) map[string]any {
 	if left, _, _ := unstructured.NestedMap(spec, "template", "metadata", "annotations"); len(left) == 0 {
 		unstructured.RemoveNestedField(spec, "template", "metadata", "annotations")
 	}
-	return map[string]any{
-		"labels": object.GetLabels(), "owners": object.GetOwnerReferences(), "annotations": annotations, "spec": spec, "data": object.Object["data"],
-	}
-}
-
-// done returns whether Kubernetes has seen the latest change of an object, and how many pods there are.
-func done(object unstructured.Unstructured) map[string]any {
 	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	replicas, _, _ := unstructured.NestedInt64(object.Object, "status", "replicas")
-	return map[string]any{"observed": observed == object.GetGeneration(), "replicas": replicas}
+	return map[string]any{
+		"observed": observed == object.GetGeneration(), "replicas": replicas,
+		"labels": object.GetLabels(), "owners": object.GetOwnerReferences(), "annotations": annotations, "spec": spec, "data": object.Object["data"],
+	}
 }
