@@ -52,23 +52,30 @@ func (c *Cluster) WaitCatalog(ctx context.Context, name string, d time.Duration)
 		if err := c.Client.List(ctx, &served, client.InNamespace(Namespace), client.MatchingLabels{"olm.catalogSource": name}); err != nil {
 			return err
 		}
-		if len(served.Items) != 1 {
-			return fmt.Errorf("there are %d pods of it", len(served.Items))
-		}
-		pod := served.Items[0]
-		if !slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Image == source.Spec.Image }) {
-			return fmt.Errorf("pod %s does not serve %s", pod.Name, source.Spec.Image)
-		}
-		if !pods.Ready(&pod) {
-			return fmt.Errorf("pod %s is not ready", pod.Name)
-		}
-		connection := source.Status.GRPCConnectionState
-		switch {
-		case connection == nil || connection.LastObservedState != "READY":
-			return errors.New("OLM is not connected to it")
-		case connection.LastConnectTime.Time.Before(pods.ReadinessSince(&pod)):
-			return errors.New("OLM is still connected to the one before")
-		}
-		return nil
+		return connected(&source, served.Items)
 	})
+}
+
+// connected returns an error unless one pod serves the image of a CatalogSource and OLM has connected to it.
+func connected(source *operatorsv1alpha1.CatalogSource, served []corev1.Pod) error {
+	if len(served) != 1 {
+		return fmt.Errorf("there are %d pods of it", len(served))
+	}
+	pod := &served[0]
+	if !slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Image == source.Spec.Image }) {
+		return fmt.Errorf("pod %s does not serve %s", pod.Name, source.Spec.Image)
+	}
+	if !pods.Ready(pod) {
+		return fmt.Errorf("pod %s is not ready", pod.Name)
+	}
+	connection := source.Status.GRPCConnectionState
+	if connection == nil || connection.LastObservedState != "READY" {
+		return errors.New("OLM is not connected to it")
+	}
+	// The server starts when the init containers have ended. The time since which the pod is ready is no measure: a server that is restarted
+	// accepts OLM's connection before the kubelet probes it.
+	if started := pods.Condition(pod, corev1.PodInitialized); started == nil || connection.LastConnectTime.Before(&started.LastTransitionTime) {
+		return errors.New("OLM is still connected to the one before")
+	}
+	return nil
 }
