@@ -225,7 +225,7 @@ func (c *container) processID(t *testing.T) int {
 }
 
 func (c *container) dial() (net.Conn, error) {
-	conn, err := net.DialTimeout("unix", c.memory+".sock", time.Second)
+	conn, err := net.DialTimeout("unix", c.memory+".sock", patience)
 	if err == nil {
 		err = conn.SetDeadline(time.Now().Add(patience)) //nolint:forbidigo // the deadline is of a real connection
 	}
