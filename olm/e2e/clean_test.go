@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,8 +25,8 @@ func fresh(t *testing.T) context.Context {
 	return clean(t, removeAll, nothing)
 }
 
-// withoutOperator is like fresh, but keeps the namespace of the operator and its catalogs from one test to the next, so that
-// not every test waits for them.
+// withoutOperator is like fresh, but keeps the namespace of the operator and the catalogs of several tests from one test to the
+// next, so that not every test waits for them.
 func withoutOperator(t *testing.T) context.Context {
 	t.Helper()
 	return clean(t, removeOperator, catalogs)
@@ -74,7 +76,7 @@ func removeAll(ctx context.Context) error {
 // removeOperator removes the operator and what it created.
 func removeOperator(ctx context.Context) error {
 	steps := []func(context.Context) error{
-		letVersionsGo, deleteOperands, withdraw, suite.cluster.DeleteDefinitions, suite.cluster.DeleteLeftovers, deleteEvents,
+		letVersionsGo, deleteOperands, withdraw, suite.cluster.DeleteDefinitions, suite.cluster.DeleteLeftovers, deleteCatalogs, deleteEvents,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -98,6 +100,22 @@ func removeExtension(ctx context.Context) error {
 // until it expires, after 15 seconds.
 func deleteLease(ctx context.Context) error {
 	return suite.cluster.Delete(ctx, "leases", "--all", "-n", walk.Namespace)
+}
+
+// deleteCatalogs deletes the CatalogSources of single tests. The kubelet runs three probes in each of their pods every ten seconds.
+func deleteCatalogs(ctx context.Context) error {
+	var sources operatorsv1alpha1.CatalogSourceList
+	if err := suite.cluster.Client.List(ctx, &sources, client.InNamespace(walk.Namespace)); err != nil {
+		return err
+	}
+	for i := range sources.Items {
+		if source := &sources.Items[i]; !slices.Contains([]string{walk.Package, nextSource, stepwiseSource}, source.Name) {
+			if err := client.IgnoreNotFound(suite.cluster.Client.Delete(ctx, source)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // deleteEvents deletes the events in the namespace of the operator. OLM reads all of them whenever it looks at a version (OLM 0.46,

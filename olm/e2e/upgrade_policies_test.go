@@ -60,7 +60,7 @@ func oneByOne(t *testing.T) policyPath {
 	must(t, err)
 	routes, err := upgrades.Routes(offered, []string{offered.Releases[0].Name})
 	must(t, err)
-	return policyPath{Route: routes[0], source: "memcached-operator-stepwise", catalog: catalog}
+	return policyPath{Route: routes[0], source: stepwiseSource, catalog: catalog}
 }
 
 // underPolicies creates namespaces with and without admission policies. Only tests on the local cluster can use the caches in them:

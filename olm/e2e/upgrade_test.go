@@ -67,9 +67,13 @@ func everyRoute(t *testing.T) []upgrades.Route {
 	return routes
 }
 
-// nextSource is the name of the CatalogSource that has one release more. It is beside the one
-// of the manifests, whose catalog so stays what was staged.
-const nextSource = "memcached-operator-next"
+// CatalogSources that several tests use, beside the one of the manifests, whose catalog so stays what was staged.
+const (
+	// nextSource has one release more.
+	nextSource = "memcached-operator-next"
+	// stepwiseSource upgrades from each release to the one after it.
+	stepwiseSource = "memcached-operator-stepwise"
+)
 
 // publishNext makes up releases after the newest one, each of which replaces the one before, and publishes them in a catalog of
 // this name, with further changes. It returns the upgrades to them, in order.
