@@ -3,6 +3,7 @@ package testenv
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +17,8 @@ import (
 // not faster than with a change that may wait for watch.StatusDelay.
 //
 // On a busy machine, everything may take that long. So the test creates a cache as well, whose objects the operator creates as soon as it
-// can, and compares: what await waits for may be requested half of watch.StatusDelay after the last of these objects. The first request counts:
-// the API server refuses it, and the operator repeats it, while other controllers keep changing the object.
+// can, and compares: what await waits for may be requested half of watch.StatusDelay after the last of these objects. A request that the API
+// server refused with a conflict, and that the operator repeated, counts: other controllers may keep changing the object.
 func (e *Env) Urgently(await func()) {
 	e.Helper()
 	const other = "other-cache"
@@ -29,8 +30,12 @@ func (e *Env) Urgently(await func()) {
 	if len(done) == 0 {
 		return // The operator was faster than this test.
 	}
-	last := done[len(done)-1]
-	first := done[slices.IndexFunc(done, func(r cluster.Request) bool { return r.Method == last.Method && r.Path == last.Path })]
+	first := done[len(done)-1]
+	for _, request := range slices.Backward(done) {
+		if request.Method == first.Method && request.Path == first.Path && request.Code == http.StatusConflict {
+			first = request
+		}
+	}
 	var created cluster.Request
 	e.Await("the last object of another cache", func(context.Context) error {
 		all := writes()
