@@ -102,7 +102,7 @@ func deleteLease(ctx context.Context) error {
 	return suite.cluster.Delete(ctx, "leases", "--all", "-n", walk.Namespace)
 }
 
-// deleteCatalogs deletes the CatalogSources of single tests. The kubelet runs three probes in each of their pods every ten seconds.
+// deleteCatalogs deletes the CatalogSources of single tests. The kubelet runs two probes in each of their pods every ten seconds.
 func deleteCatalogs(ctx context.Context) error {
 	var sources operatorsv1alpha1.CatalogSourceList
 	if err := suite.cluster.Client.List(ctx, &sources, client.InNamespace(walk.Namespace)); err != nil {
