@@ -66,7 +66,7 @@ func (c *counted) Ask(context.Context, func(error)) { c.rounds.Add(1) }
 func (*counted) Close() error                       { return nil }
 
 func TestEveryServerIsAskedOftenEnoughToNoticeAnOutage(t *testing.T) {
-	for servers, every := range map[int]time.Duration{1: 50 * time.Millisecond, 20: 50 * time.Millisecond, 40: 100 * time.Millisecond} {
+	for servers, every := range map[int]time.Duration{1: 50 * time.Millisecond, 2: 50 * time.Millisecond, 50: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			asked := make([]Server, servers)
 			for i := range asked {
