@@ -117,7 +117,7 @@ func placeOnOneNode(client kubernetes.Interface, name string, pods cache.SharedI
 // syncInterval is the least time between two syncs. Each reads and writes all rules with some twenty processes. In tests, pods come and go
 // all the time, and syncs without a pause took a tenth of the CPU time that a cluster used, as did those with a pause of one second on a
 // machine that is slow to start processes.
-const syncInterval = 3 * time.Second
+const syncInterval = 5 * time.Second
 
 // enforce runs the controller until ctx ends.
 func enforce(ctx context.Context, controller *netpol.NetworkPolicyController) {
