@@ -24,12 +24,12 @@ const (
 )
 
 // Every cache that a release can run takes the path from the oldest release through all others, as clusters went that were upgraded
-// to each, in namespaces with and without admission policies. Before the last upgrade, which is the one from the newest release, some
-// caches have pending changes.
+// to each, in namespaces where admission policies apply from the start, or from the last upgrade on. Before that upgrade, which is the one
+// from the newest release, some caches have pending changes. productionByOLMv1 takes the path without policies.
 func TestUpgradesOneByOneUnderAdmissionPolicies(t *testing.T) {
 	onlyLocal(t)
 	path := oneByOne(t)
-	ts := underPolicies(t)
+	ts := underPolicies(t, policiesFromStart, policiesAtTheLast)
 	ctx := withoutOperator(t)
 	choose(ctx, t, walk.Choice{Version: path.Start.Version.String(), Channel: path.Install, Source: path.source, Catalog: path.catalog})
 	ts.create(path.Start.Version)
@@ -63,15 +63,15 @@ func oneByOne(t *testing.T) policyPath {
 	return policyPath{Route: routes[0], source: stepwiseSource, catalog: catalog}
 }
 
-// underPolicies creates namespaces with and without admission policies. Only tests on the local cluster can use the caches in them:
-// elsewhere there are none.
-func underPolicies(t *testing.T) *tenants {
+// underPolicies creates namespaces, one of which is policiesFromStart, where admission policies apply. Only tests on the local cluster can
+// use the caches in them: elsewhere there are none.
+func underPolicies(t *testing.T, names ...string) *tenants {
 	t.Helper()
 	if !suite.local {
 		return newTenants(t)
 	}
 	installPolicies(t)
-	ts := newTenants(t, withoutPolicies, policiesFromStart, policiesAtTheLast)
+	ts := newTenants(t, names...)
 	applyPolicies(t, policiesFromStart)
 	return ts
 }

@@ -116,7 +116,7 @@ func stepOf(edge upgrades.Edge) upgrades.Step {
 
 // walkToNext takes the route, and then the upgrade to the made-up next release.
 func walkToNext(t *testing.T, r upgrades.Route) []upgrades.Step {
-	u, steps := takeRoute(t, r, underPolicies(t))
+	u, steps := takeRoute(t, r, underPolicies(t, withoutPolicies, policiesFromStart, policiesAtTheLast))
 	return append(steps, u.upgradeToNext())
 }
 
