@@ -33,6 +33,8 @@ E2E_TAGS := e2e
 E2E_TIMEOUT := 90m
 # How many walks of an installed operator run side by side.
 WALKS ?= 8
+# With "some", not every upgrade is walked, but one of several that are alike.
+ROUTES ?=
 # As images and tools are built, so that nothing is compiled twice.
 GO_RUN := go run -trimpath
 CLUSTER := go run -C $(CURDIR)/hack/cluster -trimpath .
@@ -110,7 +112,7 @@ e2e: stage ## walk the tutorials on a cluster without caches of yours (RUN=Insta
 	@# Tests pause parts of the cluster for a second, and go run would take as long.
 	@go build -C hack/cluster -trimpath -o $(CACHE)/cluster.e2e .
 	@$(ENV) tools=($$($(CLUSTER) tool kubectl operator-sdk prometheus $(if $(LOCAL),pymemcache ingress-controller))); \
-	E2E_LOCAL=$(LOCAL) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_CLUSTER="$(if $(LOCAL),$(CACHE)/cluster.e2e)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} E2E_INGRESS_CONTROLLER=$${tools[4]:-} \
+	E2E_LOCAL=$(LOCAL) E2E_ROUTES=$(ROUTES) E2E_REPORT=$(CACHE)/e2e E2E_STAGE=$(STAGE)/stage.json E2E_VERSION=$(VERSION) E2E_OPM_IMAGE=$(OPM_IMAGE) E2E_OPERANDS=$(OPERANDS) E2E_MIRROR="$(MIRROR)" E2E_CLUSTER="$(if $(LOCAL),$(CACHE)/cluster.e2e)" E2E_SCORECARD_FLAGS="$(SCORECARD_FLAGS)" KUBECTL=$${tools[0]} OPERATOR_SDK=$${tools[1]} E2E_PROMETHEUS=$${tools[2]} PYMEMCACHE=$${tools[3]:-} E2E_INGRESS_CONTROLLER=$${tools[4]:-} \
 	$(GOTESTSUM)/e2e.json --format standard-verbose -- -trimpath -tags=$(E2E_TAGS) -count=1 -parallel=$(WALKS) -timeout=$(E2E_TIMEOUT) -run '$(RUN)' -skip '$(SKIP)' ./olm/e2e
 	@$(if $(LOCAL),$(GO_RUN) ./hack/rights record $(CACHE)/cluster/logs/audit*.log)
 e2e-long: ## walk upgrades that OLM makes by itself, which may take it 18 minutes each
