@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/hack/project"
 	"github.com/example/memcached-operator/olm/e2e/kills"
@@ -57,7 +59,11 @@ func TestChaosDuringUpgrades(t *testing.T) {
 	_, err := suite.cluster.WaitPlan(ctx, releases[0].version, 3*time.Minute)
 	must(t, err)
 
-	t.Cleanup(func() { settle(context.Background(), t) })
+	t.Cleanup(func() {
+		ctx := context.Background()
+		unpackAgain(ctx, t)
+		settle(ctx, t)
+	})
 	k := startKills(t, plan, used.losePower)
 	done := upgradeMeanwhile(ctx, t, releases, k.begun.Add(duration))
 	k.ended.Wait()
@@ -87,6 +93,21 @@ func TestChaosDuringUpgrades(t *testing.T) {
 		pod.answered(t)
 	}
 	oneAtATime(t, all, warmCache)
+}
+
+// unpackAgain deletes the pods in which OLM unpacks bundles and that have not ended. The kubelet starts no container again in such a pod whose
+// node has lost its power, because the pod never restarts, and its Job takes it for one that will run (Kubernetes 1.36). OLM would give up
+// after ten minutes. The Job creates another pod.
+func unpackAgain(ctx context.Context, t *testing.T) {
+	t.Helper()
+	var unpacking corev1.PodList
+	must(t, suite.cluster.Client.List(ctx, &unpacking, client.InNamespace(walk.Namespace), client.HasLabels{"operatorframework.io/bundle-unpack-ref"}))
+	for i := range unpacking.Items {
+		if pod := &unpacking.Items[i]; pod.Status.Phase == corev1.PodPending {
+			t.Logf("%s on %s has not ended: deleted", pod.Name, pod.Spec.NodeName)
+			must(t, client.IgnoreNotFound(suite.cluster.Client.Delete(ctx, pod)))
+		}
+	}
 }
 
 // chaosAsked returns how long parts are killed, and the seed. It prints how to repeat the run, once more if the test fails.
