@@ -31,7 +31,7 @@ const lastWithFirstMemcached, firstMemcached = "0.2.0", "1.6.18"
 // are, although the head would make other pods: each reports a pending change, the same one after the upgrade to the made-up
 // next release. A cache makes its change when it is approved, pod by pod, and no other cache changes.
 func walkToPendingChanges(t *testing.T, r upgrades.Route) []upgrades.Step {
-	u, steps := takeRoute(t, r, underPolicies(t, withoutPolicies, policiesFromStart, policiesAtTheLast))
+	u, steps := takeRoute(t, r, underPolicies(t))
 	pending := u.pendingMemcached(t)
 	steps = append(steps, u.upgradeToNext())
 	if after := u.pendingMemcached(t); !maps.Equal(after, pending) {
