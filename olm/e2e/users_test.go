@@ -214,10 +214,6 @@ func (u *users) lookedAfter(version string) {
 	}
 }
 
-// perResource is how long the operator may take for each of the resources that it has to reconcile. 0.4.0 takes the longest: it pulls the
-// new agent for each cache and node, and lets no two pods of a cache restart together.
-const perResource = 15 * time.Second
-
 // reconciled waits until the current operator, of this version, has reconciled every resource of its kinds, and is idle. It
 // returns the kinds.
 func (u *users) reconciled(version string) []schema.GroupVersionKind {
@@ -228,8 +224,7 @@ func (u *users) reconciled(version string) []schema.GroupVersionKind {
 	reader := newMetricsReader(u.t)
 	for _, kind := range offer.Kinds {
 		resources := u.resources(kind)
-		limit := max(2*time.Minute, time.Duration(len(resources))*perResource)
-		must(u.t, walk.Within(ctx, limit, "version "+version+" to reconcile every "+kind.Kind, func(ctx context.Context) error {
+		must(u.t, walk.Within(ctx, 2*time.Minute, "version "+version+" to reconcile every "+kind.Kind, func(ctx context.Context) error {
 			pod, err := onlyOperatorPod(ctx)
 			if err != nil {
 				return err
