@@ -61,11 +61,11 @@ resources: {requests: {cpu: 10m, memory: 128Mi}, limits: {memory: 128Mi}}`},
 	"stateful": {since: "0.3.0", size: 2, stateful: true, agent: true, spec: `
 workload: StatefulSet
 resources: {requests: {cpu: 10m, memory: 128Mi}, limits: {memory: 128Mi}}`},
-	"monitored": {since: "0.3.0", size: 1, agent: true, users: true, spec: `
+	"monitored": {since: "0.3.0", size: 2, agent: true, users: true, spec: `
 monitoring: {}
 auth: {secretName: monitored-users}
 resources: {requests: {cpu: 10m, memory: 128Mi}, limits: {memory: 128Mi}}`},
-	"plain": {since: "0.3.0", size: 1, spec: `
+	"plain": {since: "0.3.0", size: 2, spec: `
 resources: {requests: {cpu: 10m, memory: 128Mi}, limits: {memory: 128Mi}}`},
 }
 
