@@ -76,6 +76,9 @@ func prepare() error {
 		}
 		return value
 	}
+	if routes := os.Getenv("E2E_ROUTES"); routes != "" && routes != "some" {
+		return fmt.Errorf("ROUTES is %q: leave it out to walk every upgrade, or set ROUTES=some", routes)
+	}
 	stageFile := env("E2E_STAGE")
 	suite.version = env("E2E_VERSION")
 	suite.sdk = env("OPERATOR_SDK")
