@@ -159,7 +159,8 @@ func allFaults() []fault {
 		fault{class: "F6", name: "expired", applies: watches, arm: on(always(inject.Refuse(apierrors.NewResourceExpired("too old resource version"))))},
 		fault{class: "F6", name: "delayed", applies: firstWatch, arm: held((*inject.Gate).Open), overrides: true, onEvents: true},
 		// F7: another process leads.
-		fault{class: "F7", name: "late-write", applies: writes, arm: lateWrite, mayRecreate: lateObjects},
+		fault{class: "F7", name: "late-write", applies: writes, arm: lateWrite((*inject.Process).Resume), mayRecreate: lateObjects},
+		fault{class: "F7", name: "last-write", applies: writes, arm: lateWrite((*inject.Process).ResumeForOneWrite), mayRecreate: lateObjects},
 	)
 	return append(all, actors()...)
 }
@@ -247,25 +248,27 @@ func closeWatches(s *scene, call inject.Call) func() int {
 	return s.injector.On(inject.Is(call), inject.Before(gate.Break))
 }
 
-// lateTime is how long a process goes on that does not lead any more.
+// lateTime is how long a process goes on at most that does not lead any more.
 const lateTime = 200 * time.Millisecond
 
-// lateWrite pauses the process, lets another one do all that users ask for, and lets the paused one go on until its write is done.
-func lateWrite(s *scene, call inject.Call) func() int {
-	return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
-		old := s.newest()
-		if old == nil {
-			return send.RoundTrip(request)
-		}
-		defer s.happening()()
-		old.Pause()
-		s.start()
-		_ = s.overtaken() // If users do not get what they want, the plan says so.
-		old.Resume()
-		response, err := send.RoundTrip(request)
-		s.later(lateTime, old.kill)
-		return response, err
-	})
+// lateWrite pauses the process, lets another one do all that users ask for, and lets the paused one go on.
+func lateWrite(resume func(*inject.Process)) func(*scene, inject.Call) func() int {
+	return func(s *scene, call inject.Call) func() int {
+		return s.injector.On(inject.Is(call), func(request *http.Request, send http.RoundTripper) (*http.Response, error) {
+			old := s.newest()
+			if old == nil {
+				return send.RoundTrip(request)
+			}
+			defer s.happening()()
+			old.Pause()
+			s.start()
+			_ = s.overtaken() // If users do not get what they want, the plan says so.
+			resume(old.Process)
+			response, err := send.RoundTrip(request)
+			s.later(lateTime, old.kill)
+			return response, err
+		})
+	}
 }
 
 // overtaken waits until users have what they want, and the newest process has nothing to do any more. A silence alone may be that of a busy

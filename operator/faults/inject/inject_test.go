@@ -165,6 +165,27 @@ func TestAPausedProcessWritesLater(t *testing.T) {
 	}
 }
 
+func TestAProcessThatIsKilledAfterOneWriteReadsAndIsRefusedUntilThen(t *testing.T) {
+	f := newFixture(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusConflict)
+		}
+	})
+	process := f.Process()
+	process.Pause()
+	process.ResumeForOneWrite()
+	for _, method := range []string{"GET", "POST", "PATCH"} {
+		response, err := f.ask(process, method, deployment)
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		_ = response.Body.Close()
+	}
+	if _, err := f.ask(process, "PATCH", deployment); err == nil || f.asked.Load() != 3 {
+		t.Errorf("%v, and %d requests arrived", err, f.asked.Load())
+	}
+}
+
 func TestAGateHoldsBackEvents(t *testing.T) {
 	next := make(chan string)
 	f := newFixture(t, func(w http.ResponseWriter, _ *http.Request) {

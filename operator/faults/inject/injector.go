@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -131,6 +132,7 @@ type Process struct {
 	killed   chan struct{}
 	kill     func()
 	requests *Gate
+	oneWrite atomic.Bool
 }
 
 // errKilled is what a killed process gets, which does not matter to anybody.
@@ -155,6 +157,13 @@ func (p *Process) Pause() { p.requests.Close() }
 // Resume sends the requests that were held back.
 func (p *Process) Resume() { p.requests.Open() }
 
+// ResumeForOneWrite sends the requests that were held back, and kills the process as soon as one of its writes is done: it cannot correct
+// what it has written. A write that the API server refuses does not count.
+func (p *Process) ResumeForOneWrite() {
+	p.oneWrite.Store(true)
+	p.Resume()
+}
+
 // Wrap is a transport wrapper, for rest.Config.Wrap.
 func (p *Process) Wrap(next http.RoundTripper) http.RoundTripper {
 	send := promhttp.RoundTripperFunc(func(request *http.Request) (*http.Response, error) {
@@ -177,6 +186,9 @@ func (p *Process) Wrap(next http.RoundTripper) http.RoundTripper {
 			action = pass
 		}
 		response, err := action(request, send)
+		if p.oneWrite.Load() && call.Writes() && err == nil && response.StatusCode < http.StatusMultipleChoices {
+			p.Kill()
+		}
 		p.injector.end(index, response)
 		return response, err
 	})
