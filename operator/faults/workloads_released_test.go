@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,14 +37,32 @@ func releasedWorkloads() []*workload {
 		id, _, _ := unstructured.NestedString(s.history.Find("memcacheds", "cache").Object, "status", "pending", "id")
 		return s.edit("memcacheds", "cache", fmt.Sprintf(`{"spec":{"updates":{"release":%q}}}`, id))
 	}}
+	approveOnly := step{name: "approve", do: approve.do, done: hasNewImage}
+	withdraw := step{name: "withdraw", done: approve.done, do: func(s *scene) error {
+		return s.edit("memcacheds", "cache", `{"spec":{"updates":null}}`)
+	}}
 	agents := step{
 		name: "upgrade", sizes: []int64{2}, do: func(*scene) error { return nil },
 		done: func(s *scene) error { return errors.Join(ready("memcacheds", "cache", 2)(s), s.run("agent", agent)) },
 	}
 	return []*workload{
 		{name: "upgrade-deployment", options: newDefault, prepare: released("v0.2.0.yaml", "Deployment", "size: 2"), prepared: twoPodsRun, steps: []step{pending, approve}},
+		{name: "upgrade-withdrawn", options: newDefault, prepare: released("v0.2.0.yaml", "Deployment", "size: 2"), prepared: twoPodsRun, steps: []step{pending, approveOnly, withdraw}},
 		{name: "upgrade-statefulset", prepare: released("v0.3.0.yaml", "StatefulSet", "size: 2\n  workload: StatefulSet"), prepared: twoPodsRun, steps: []step{agents}},
 	}
+}
+
+// hasNewImage says whether the Deployment was given the new image. From then on, its pods are replaced.
+func hasNewImage(s *scene) error {
+	deployment := s.history.Find("deployments", "cache")
+	if deployment == nil {
+		return errNotThere
+	}
+	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	if slices.ContainsFunc(containers, func(each any) bool { return each.(map[string]any)["image"] == newImage }) {
+		return nil
+	}
+	return errors.New("the Deployment has another image")
 }
 
 // run says whether all pods run an image in a container.

@@ -82,6 +82,61 @@ func TestAWorkloadWasGivenTheRecordThatItNames(t *testing.T) {
 	}
 }
 
+// A record that the cache of the operator does not show in use is removed. The workload may have it already, and the cache not know it yet:
+// then the record that it named before would count as what it was given, and Kubernetes would replace its pods.
+func TestAWorkloadMayHaveTheNewestRecordBeforeTheCacheKnows(t *testing.T) {
+	owner := testkit.MakeMemcached("cache").Namespace("default").UID("owner").Size(1).Obj()
+	own := []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind(v1alpha1.MemcachedKind))}
+	meta := func(annotations map[string]string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "default", Name: "cache", UID: "workload", OwnerReferences: own, Annotations: annotations}
+	}
+	kinds := map[string]func(map[string]string) client.Object{
+		inputs.Deployment:  func(of map[string]string) client.Object { return &appsv1.Deployment{ObjectMeta: meta(of)} },
+		inputs.StatefulSet: func(of map[string]string) client.Object { return &appsv1.StatefulSet{ObjectMeta: meta(of)} },
+	}
+	for kind, workload := range kinds {
+		if kind == inputs.StatefulSet {
+			owner.Spec.Workload = v1alpha1.WorkloadStatefulSet
+		} else {
+			owner.Spec.Workload = v1alpha1.WorkloadDeployment
+		}
+		var records []client.Object
+		for number := range int64(2) {
+			name := fmt.Sprintf("record-%d", number)
+			note := inputs.Record{TakenOver: number == 0, Hash: "old"}
+			records = append(records, &appsv1.ControllerRevision{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: "default", Name: name, OwnerReferences: own, Annotations: map[string]string{inputs.NoteAnnotation: note.Note()},
+					Labels: map[string]string{owned.LabelManagedBy: owned.Manager, inputs.CacheLabel: "cache"},
+				},
+				Revision: number, Data: runtime.RawExtension{Raw: []byte(`{"workload":"` + kind + `","template":{"metadata":{"name":"` + name + `"}}}`)},
+			})
+		}
+		for name, before := range map[string]map[string]string{
+			"named another one": {owned.RecordAnnotation: "record-0"}, "was an earlier release's": {"cache.example.com/applied-hash": "old"},
+		} {
+			with := func(object client.Object) client.Reader {
+				return fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(append(slices.Clone(records), object)...).Build()
+			}
+			none := func() (inputs.Features, error) { return inputs.Features{}, nil }
+			reader := &inputs.Reader{
+				Cached: with(workload(before)), Live: with(workload(map[string]string{owned.RecordAnnotation: "record-1"})), Features: none,
+			}
+			in, err := reader.Read(t.Context(), owner, metav1.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			given := in.Deployment
+			if kind == inputs.StatefulSet {
+				given = in.StatefulSet
+			}
+			if given.Record == nil || given.Record.Name != "record-1" || *given.Names != "record-1" {
+				t.Errorf("a %s that %s: it was given %+v", kind, name, given.Record)
+			}
+		}
+	}
+}
+
 // `kubectl delete --cascade=orphan` of a StatefulSet leaves its pods and revisions without an owner. What the pods were given in the middle
 // of an update is still recorded.
 func TestRecordsOfAnOrphanedStatefulSetAreInUse(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -16,6 +17,7 @@ import (
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
 	"github.com/example/memcached-operator/operator/kube/owned"
 	"github.com/example/memcached-operator/operator/kube/pods"
+	"github.com/example/memcached-operator/operator/kube/reconcileerror"
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
@@ -90,17 +92,40 @@ func (m *Reader) given(ctx context.Context, in *Inputs, kind string, object clie
 		}
 		newest = Newest(in.Records, kind)
 	}
-	hash := object.GetAnnotations()[releasedHashAnnotation]
-	if record := recordGiven(in.Records, kind, named, hash); record != nil {
+	record := recordGiven(in.Records, kind, named, object.GetAnnotations()[releasedHashAnnotation])
+	if record != nil && record.Name != newest.Name {
+		// The cache of the operator may not have the workload with the newest record yet. That record would then count as unused, and be
+		// removed although the workload has it.
+		if err := m.readAgain(ctx, in, object); err != nil {
+			return nil, err
+		}
+		named, newest = object.GetAnnotations()[owned.RecordAnnotation], Newest(in.Records, kind)
+		record = recordGiven(in.Records, kind, named, object.GetAnnotations()[releasedHashAnnotation])
+	}
+	if record != nil {
 		return workloadOf(record), nil
 	}
 	given, err := m.takeOver(ctx, in.Memcached, object, named != "" || newest != nil)
 	if err != nil {
 		return nil, err
 	}
-	given.Hash = hash
+	given.Hash = object.GetAnnotations()[releasedHashAnnotation]
 	given.findRecord(in.Records, kind)
 	return given, nil
+}
+
+// readAgain reads a workload and the records of its cache from the API server. The error is Stale if the workload is another one by now.
+func (m *Reader) readAgain(ctx context.Context, in *Inputs, object client.Object) error {
+	before, key := object.GetUID(), client.ObjectKeyFromObject(object)
+	err := m.Live.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) || err == nil && object.GetUID() != before {
+		return reconcileerror.Stale(fmt.Errorf("the workload of %s was deleted during the reconcile", key))
+	}
+	if err != nil {
+		return fmt.Errorf("read the workload of %s: %w", key, err)
+	}
+	in.Records, err = records(ctx, m.Live, in.Memcached)
+	return err
 }
 
 // recordGiven returns the record of what a workload was given, which names a record or, if an earlier release wrote it, has a hash of
