@@ -23,7 +23,7 @@ func Next(i Input) (Step, error) {
 		return Step{Kind: Wait, Message: "The StatefulSet has just been given another pod template", After: soon}, nil
 	}
 	if members := i.members(); i.Progress(Step{}).Updated == int32(len(members)) {
-		return *cmp.Or(i.missing(members), &Step{Kind: None}), nil
+		return *cmp.Or(i.missing(members), i.unready(members)), nil
 	}
 	p, err := newPlanner(i)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	agentapi "github.com/example/memcached-operator/operator/agent/api"
 	"github.com/example/memcached-operator/operator/kube/pods"
+	"github.com/example/memcached-operator/operator/memcached/inputs"
 	"github.com/example/memcached-operator/operator/memcached/update/diff"
 )
 
@@ -86,6 +87,28 @@ func (i Input) missing(members []*member) *Step {
 	return nil
 }
 
+// unready gives up a rollout of the operator if a pod that it has updated has not become ready for too long, and has no failure that says
+// why: the kubelet may not get to start its containers. Otherwise OLM would wait for the end of the rollout for ever.
+func (i Input) unready(members []*member) *Step {
+	step := &Step{Kind: None}
+	if len(i.Records) == 0 || i.Records[0].Cause != inputs.ByOperator || i.Records[0].RolledOut {
+		return step
+	}
+	for _, m := range members {
+		if m.ready() || m.failure() != "" {
+			continue
+		}
+		left := stuckAfter - i.Now.Sub(pods.ReadinessSince(m.pod))
+		if left <= 0 {
+			return stuck(m, "%s has not been ready for more than ten minutes", m.name())
+		}
+		if step.After == 0 || left < step.After {
+			step.After = left
+		}
+	}
+	return step
+}
+
 // notReady waits for a pod to become ready.
 func (p *planner) notReady(m *member) *Step {
 	step := &Step{Kind: Wait, Pod: m.pod, After: later, Message: m.name() + " is not ready yet"}
@@ -94,7 +117,7 @@ func (p *planner) notReady(m *member) *Step {
 	case failure != "":
 		step.Message, step.Stuck = fmt.Sprintf("%s is not ready: %s", m.name(), failure), late || !m.brieflyUnschedulable(p.Now)
 	case late:
-		step.Message, step.Stuck = m.name()+" has not been ready for more than ten minutes", true
+		return stuck(m, "%s has not been ready for more than ten minutes", m.name())
 	}
 	return step
 }
