@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +19,8 @@ import (
 )
 
 const (
-	// evictionTimeout is how long an eviction may take. If the API server refuses one and names a time, the client would retry for
-	// minutes, and all other caches would wait.
+	// evictionTimeout is how long an eviction may take. If the API server refuses one and names a time, as it does while it has not counted
+	// the pods of a PodDisruptionBudget, the client would retry for minutes, and all other caches would wait.
 	evictionTimeout = 5 * time.Second
 
 	// budgetDelay is how long after a pod has become ready or unready its PodDisruptionBudget may not know that yet.
@@ -33,18 +34,21 @@ const (
 
 // evict removes a pod if its PodDisruptionBudget allows it.
 func evict(ctx context.Context, cluster client.Client, input rollout.Input, step rollout.Step) (rollout.Step, error) {
-	ctx, cancel := context.WithTimeout(ctx, evictionTimeout)
+	limited, cancel := context.WithTimeout(ctx, evictionTimeout)
 	defer cancel()
 	pod := step.Pod.DeepCopy()
-	err := cluster.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
+	err := cluster.SubResource("eviction").Create(limited, pod, &policyv1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion},
 		},
 	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return wait(step.Pod, false, fmt.Sprintf("%s is not replaced yet, because the API server has not allowed its eviction within %s", pod.Name, evictionTimeout)), nil
+	}
 	if cause, found := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); found {
 		message := fmt.Sprintf("%s is not replaced yet, because its PodDisruptionBudget does not allow it: %s", pod.Name, cause.Message)
-		soon, err := anyCountedAsEvicted(ctx, cluster, input)
+		soon, err := anyCountedAsEvicted(limited, cluster, input)
 		return wait(step.Pod, !soon && !readinessChanged(input), message), err
 	}
 	if err != nil && strings.Contains(err.Error(), "more than one PodDisruptionBudget") {

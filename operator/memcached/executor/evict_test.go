@@ -75,6 +75,20 @@ func TestAPodDisruptionBudgetIsRespected(t *testing.T) {
 	}
 }
 
+// The API server asks to try again after ten seconds while it has not counted the pods of a budget. Nothing is wrong with it then.
+func TestABudgetThatHasNotBeenCountedIsWaitedFor(t *testing.T) {
+	f := newFixture(t)
+	f.budget("new", 1)
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: "new"}}
+	f.must(cluster.Client.Patch(t.Context(), budget, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"minAvailable":1}}`))))
+	f.want(template("agent:1", 64, "2048"))
+	step := f.step()
+	f.expect(step, rollout.Wait, "cache-1 is not replaced yet, because the API server has not allowed its eviction within 5s")
+	if step.Stuck || step.After <= 0 || f.gone(1) {
+		t.Errorf("the step is %+v, and gone is %t", step, f.gone(1))
+	}
+}
+
 // If the operator ends while the API server evicts a pod, the budget counts the pod as evicted for two minutes.
 func TestAnInterruptedEvictionIsNotStuck(t *testing.T) {
 	f := newFixture(t)
