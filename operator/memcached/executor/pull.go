@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/kube/owned"
@@ -93,7 +93,8 @@ func (e *Executor) foreign(ctx context.Context, pod *corev1.Pod) (inputs.PullPro
 		return inputs.PullProblem{}, err
 	}
 	for i := range found.Items {
-		if owner := metav1.GetControllerOf(&found.Items[i]); owner != nil && owner.UID == pod.OwnerReferences[0].UID && maps.Equal(found.Items[i].Labels, pod.Labels) {
+		labelled := labels.SelectorFromSet(pod.Labels).Matches(labels.Set(found.Items[i].Labels)) // Policies may add others.
+		if owner := metav1.GetControllerOf(&found.Items[i]); owner != nil && owner.UID == pod.OwnerReferences[0].UID && labelled {
 			return inputs.PullProblem{}, nil
 		}
 	}
@@ -107,8 +108,8 @@ func (e *Executor) foreign(ctx context.Context, pod *corev1.Pod) (inputs.PullPro
 // freePulls returns how many pods may be created in a namespace now. Pods that may never pull their images hold nobody up.
 func (e *Executor) freePulls(ctx context.Context, namespace string, now time.Time) (int, error) {
 	found, free, pulling := &corev1.PodList{}, mostPulls, map[string]int{}
-	labels := client.MatchingLabels{owned.LabelManagedBy: owned.Manager, owned.LabelComponent: desired.PullComponent}
-	if err := e.Client.List(ctx, found, labels, client.UnsafeDisableDeepCopy); err != nil {
+	ofPulls := client.MatchingLabels{owned.LabelManagedBy: owned.Manager, owned.LabelComponent: desired.PullComponent}
+	if err := e.Client.List(ctx, found, ofPulls, client.UnsafeDisableDeepCopy); err != nil {
 		return 0, fmt.Errorf("list the pods that pull images: %w", err)
 	}
 	for _, pod := range found.Items {

@@ -97,18 +97,22 @@ func (f *fixture) deletesPullPodsAgain() {
 	}
 }
 
-// reportsForeignPullPods: a pod of somebody else that has the name of a pull pod would be waited for in vain.
+// reportsForeignPullPods: a pod of somebody else that has the name of a pull pod would be waited for in vain. One to which an admission policy
+// has added a label is the operator's.
 func (f *fixture) reportsForeignPullPods() {
 	t := f.T
 	pull := func(owner string) *corev1.Pod {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: f.set.Namespace, Name: "pull"}}
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Owner", Name: "cache", UID: types.UID(owner), Controller: ptr.To(true)}}
+		pod.Labels = map[string]string{"app.kubernetes.io/component": "pull"}
 		pod.Spec.Containers = []corev1.Container{{Name: "agent", Image: "agent:2"}}
 		return pod
 	}
+	byPolicy := pull("own")
+	byPolicy.Labels["mesh"] = "on"
 	for owner, want := range map[string]string{"own": "", "another": "pod pull, which is to pull images, belongs to somebody else or was changed: delete it"} {
 		pulls := desired.Pulls{Now: time.Now(), StatefulSet: appsv1ac.StatefulSet("cache", f.set.Namespace), Create: []*corev1.Pod{pull(owner)}}
-		err := cluster.Client.Create(t.Context(), pull("own"))
+		err := cluster.Client.Create(t.Context(), byPolicy.DeepCopy())
 		if client.IgnoreAlreadyExists(err) != nil {
 			t.Fatal(err)
 		}
