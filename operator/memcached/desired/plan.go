@@ -38,8 +38,8 @@ type Plan struct {
 	Recheck time.Duration
 }
 
-// MakePlan returns everything that a cache needs. What limits access comes first, so that no pod runs without it; the binding
-// comes after the Service that it names.
+// MakePlan returns everything that a cache needs. What limits access comes first; pods run without it only if the API server refuses
+// it. The binding comes after the Service that it names.
 //
 // The error says what is wrong with the spec, or with what it refers to. The plan can be applied all the same: it keeps the
 // cache as it is.
