@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -23,11 +24,12 @@ func TestMutantsApply(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.Name, func(t *testing.T) {
 			directory := t.TempDir()
-			if _, err := m.Overlay(root, directory); err != nil {
+			overlay, err := m.Overlay(root, directory)
+			if err != nil {
 				t.Fatal(err)
 			}
 			var patched []string
-			err := filepath.WalkDir(directory, func(path string, _ fs.DirEntry, err error) error {
+			err = filepath.WalkDir(directory, func(path string, _ fs.DirEntry, err error) error {
 				if filepath.Ext(path) == ".go" {
 					patched = append(patched, path)
 				}
@@ -36,13 +38,19 @@ func TestMutantsApply(t *testing.T) {
 			if err != nil || len(patched) == 0 {
 				t.Fatalf("%v are patched: %v", patched, err)
 			}
+			build := exec.Command("go", "build", "-trimpath", "-overlay="+overlay)
+			build.Dir = root
 			for _, path := range patched {
 				file, _ := filepath.Rel(directory, path)
+				build.Args = append(build.Args, "./"+filepath.Dir(file))
 				before, err1 := os.ReadFile(filepath.Join(root, file))
 				after, err2 := os.ReadFile(path)
 				if err1 != nil || err2 != nil || bytes.Equal(before, after) {
 					t.Errorf("%s is as it was: %v, %v", file, err1, err2)
 				}
+			}
+			if output, err := build.CombinedOutput(); err != nil {
+				t.Errorf("it does not compile any more, so bring it up to date: %v\n%s", err, output)
 			}
 		})
 	}
