@@ -89,7 +89,7 @@ func (o *operand) with(s *scene, changes ...string) (spec map[string]any, err er
 }
 
 // set makes a spec that of the object, which is created unless it exists.
-func (o *operand) set(s *scene, spec map[string]any, options ...client.PatchOption) error {
+func (o *operand) set(s *scene, spec map[string]any) error {
 	encoded, err := json.Marshal(spec)
 	if err != nil {
 		return err
@@ -104,8 +104,17 @@ func (o *operand) set(s *scene, spec map[string]any, options ...client.PatchOpti
 		}
 		return s.create(string(manifest))
 	}
-	patch := fmt.Sprintf(`[{"op":"replace","path":"/spec","value":%s}]`, encoded)
-	return cluster.Client.Patch(s.Context(), s.named(o.resource, o.object), client.RawPatch(types.JSONPatchType, []byte(patch)), options...)
+	return s.patch(s.named(o.resource, o.object), replaceSpec(encoded))
+}
+
+// accepts says whether the API server would accept a spec of the object, which exists.
+func (o *operand) accepts(s *scene, spec map[string]any) bool {
+	encoded, err := json.Marshal(spec)
+	return err == nil && cluster.Client.Patch(s.Context(), s.named(o.resource, o.object), replaceSpec(encoded), client.DryRunAll) == nil
+}
+
+func replaceSpec(encoded []byte) client.Patch {
+	return client.RawPatch(types.JSONPatchType, fmt.Appendf(nil, `[{"op":"replace","path":"/spec","value":%s}]`, encoded))
 }
 
 // pods returns how many pods a spec asks for, for O8.

@@ -87,7 +87,28 @@ func (s *scene) create(manifest string) error {
 		return err
 	}
 	object.SetNamespace(s.namespace)
-	return cluster.Client.Create(s.Context(), object)
+	if err := cluster.Client.Create(s.Context(), object); err != nil {
+		return err
+	}
+	return s.see(object)
+}
+
+// see waits until the history shows what users have written. Each kind has a watch of its own, which is late on a busy machine: without the
+// newest spec, everything seems to be done.
+func (s *scene) see(written *unstructured.Unstructured) error {
+	for resource, kind := range kinds {
+		if kind.Kind != written.GetKind() {
+			continue
+		}
+		return s.await(func(s *scene) error {
+			seen := s.history.Find(resource, written.GetName())
+			if seen == nil || seen.GetUID() != written.GetUID() || seen.GetGeneration() < written.GetGeneration() {
+				return fmt.Errorf("the watch of %s does not show generation %d of %s", resource, written.GetGeneration(), written.GetName())
+			}
+			return nil
+		})
+	}
+	return nil
 }
 
 // kinds are the kinds that users edit, by resource.
@@ -107,7 +128,14 @@ func (s *scene) named(resource, name string) *unstructured.Unstructured {
 
 // edit changes an object as `kubectl patch --type=merge` does.
 func (s *scene) edit(resource, name, patch string) error {
-	return cluster.Client.Patch(s.Context(), s.named(resource, name), client.RawPatch("application/merge-patch+json", []byte(s.text(patch))))
+	return s.patch(s.named(resource, name), client.RawPatch("application/merge-patch+json", []byte(s.text(patch))))
+}
+
+func (s *scene) patch(object *unstructured.Unstructured, patch client.Patch) error {
+	if err := cluster.Client.Patch(s.Context(), object, patch); err != nil {
+		return err
+	}
+	return s.see(object)
 }
 
 // text replaces the word NAMESPACE.
