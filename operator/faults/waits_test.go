@@ -29,9 +29,12 @@ const (
 
 // await polls until check returns nil, for as long as a user waits, and longer if a PodDisruptionBudget allows no eviction meanwhile.
 func (s *scene) await(check func(*scene) error) error {
-	before := s.countsAsEvicted()
-	err := s.within(patience, check)
-	if err != nil && (before || s.countsAsEvicted()) {
+	counted := false // A crash may come later, and the two minutes may be over when patience ends.
+	err := s.within(patience, func(s *scene) error {
+		counted = counted || s.countsAsEvicted()
+		return check(s)
+	})
+	if err != nil && counted {
 		return s.within(forgotten, check)
 	}
 	return err
