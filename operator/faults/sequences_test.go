@@ -20,12 +20,16 @@ const steps = 6
 // soon is the time after a change within which the operator crashes.
 const soon = time.Second
 
+// forgotten is how long a PodDisruptionBudget counts a pod as evicted, and allows no other eviction, if a crash has interrupted the eviction:
+// DeletionTimeout of Kubernetes' disruption controller.
+const forgotten = 2 * time.Minute
+
 // testSequence changes the spec at random, and does not always wait. After some changes the operator crashes, and another process goes on. A
 // spec that asks for something impossible is refused, and everything is as in the beginning once nothing of it is left.
 func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 	random := rand.New(rand.NewPCG(hash(o.name), n))
 	s := o.begin(t, f, o.settled)
-	before, given := s.history.State(s.namespace), changes{}
+	before, given, limit := s.history.State(s.namespace), changes{}, patience
 	for range steps {
 		for range 1 + random.IntN(3) {
 			o.changeOne(t, s, given, random)
@@ -36,9 +40,10 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 		}
 		if random.IntN(3) == 0 {
 			s.later(time.Duration(random.Int64N(int64(soon))), s.crash)
+			limit = patience + forgotten
 		}
 		if err == nil && random.IntN(2) == 0 {
-			if err = s.await(o.settledOrRefused(s, spec)); err == nil {
+			if err = s.within(limit, o.settledOrRefused(s, spec)); err == nil {
 				s.history.Forget()
 			}
 		}
@@ -51,7 +56,7 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 		err = s.await((*scene).isOver)
 	}
 	if err == nil {
-		err = s.await(o.settledOrRefused(s, spec))
+		err = s.within(limit, o.settledOrRefused(s, spec))
 	}
 	if err != nil {
 		t.Fatalf("O5: %v: %v\n%s", given.all(), err, s.summary())
@@ -63,7 +68,7 @@ func (o *operand) testSequence(t *testing.T, f *feed, n uint64) {
 	}
 	o.begin(t, f, o.says(refusal), given.all()...).end()
 	if spec, err = o.with(s); err == nil {
-		err = errors.Join(o.change(s, spec), s.await(o.settled(s, spec)))
+		err = errors.Join(o.change(s, spec), s.within(limit, o.settled(s, spec)))
 	}
 	if err != nil {
 		t.Fatalf("O6: back from %v: %v\n%s", given.all(), err, s.summary())

@@ -7,18 +7,12 @@ import (
 	"fmt"
 	"time"
 
-	policyv1 "k8s.io/api/policy/v1"
-
 	"github.com/example/memcached-operator/operator/kube/watch"
 )
 
 const (
 	// patience is how long a user waits at most.
 	patience = 100 * time.Second
-
-	// forgotten is how long a PodDisruptionBudget counts a pod as evicted, and allows no other eviction, if the API server has not deleted the
-	// pod: the operator crashed during the eviction, or the pod had just changed. DeletionTimeout of Kubernetes' disruption controller.
-	forgotten = 2 * time.Minute
 
 	// pollInterval is the time between two checks.
 	pollInterval = 50 * time.Millisecond
@@ -27,34 +21,8 @@ const (
 	slowdown = 3
 )
 
-// await polls until check returns nil, for as long as a user waits, and longer if a PodDisruptionBudget allows no eviction meanwhile.
-func (s *scene) await(check func(*scene) error) error {
-	counted := false // A crash may come later, and the two minutes may be over when patience ends.
-	err := s.within(patience, func(s *scene) error {
-		counted = counted || s.countsAsEvicted()
-		return check(s)
-	})
-	if err != nil && counted {
-		return s.within(forgotten, check)
-	}
-	return err
-}
-
-// countsAsEvicted says whether a PodDisruptionBudget counts a pod as evicted that is still there.
-func (s *scene) countsAsEvicted() bool {
-	budgets, err := typed[policyv1.PodDisruptionBudget](s, "poddisruptionbudgets")
-	if err != nil {
-		s.Error(err)
-	}
-	for _, b := range budgets {
-		for name := range b.Status.DisruptedPods {
-			if pod := s.history.Find("pods", name); pod != nil && pod.GetDeletionTimestamp() == nil {
-				return true
-			}
-		}
-	}
-	return false
-}
+// await polls until check returns nil, for as long as a user waits.
+func (s *scene) await(check func(*scene) error) error { return s.within(patience, check) }
 
 // within polls until check returns nil, at most as often as an idle machine can check in that time. A busy machine needs longer for this
 // number of checks, and gets slowdown times the limit at most.
