@@ -34,8 +34,8 @@
 //     memcached restarts as well, the agent's image is patched first and on its own.
 //  3. One patch sets images, labels, annotations and the memory for items. It also notes in the update state which containers
 //     are going to restart, and how many items there were.
-//  4. The containers have restarted, the pod is ready and was probed since, the agent reports the wanted memory for items, and
-//     items that were to survive the restart are there.
+//  4. The containers have restarted, the pod is ready and the kubelet does not take that back, the agent reports the wanted memory
+//     for items, and items that were to survive the restart are there.
 //  5. The label controller-revision-hash gets the new revision, and the annotation is removed: the pod is up to date.
 //
 // If the spec changes during an update, or is reverted, the pod goes through the steps again from its present state. A restart

@@ -28,15 +28,22 @@ const (
 	stuckAfter = 10 * time.Minute
 )
 
-// probedAfter is how long after the start of a container its first probes have certainly been made.
-const probedAfter = 5 * time.Second
+// settledAfter is how long after the start of a container the kubelet has certainly made its first probes, and reports what they say.
+const settledAfter = 5 * time.Second
 
-// readyFromBefore reports whether the pod may only be ready because it was before a container restarted. The kubelet was seen to
-// report the new container of a fast restart together with a pod that is still ready, and a moment later that it is not.
-func (m *member) readyFromBefore(now time.Time) bool {
+// mayTurnUnready reports whether the kubelet may take back that a pod is ready, because a container has just restarted. It was seen to
+// report the new container of a fast restart together with a pod that is ready as before, and a moment later that it is not. On a busy
+// node it also probed the new container, reported the pod as ready, and one to two seconds later as not ready for up to a second, until
+// it had probed again. memcached serves meanwhile, so the latter matters only to clients of a Service, which leaves out the pod. If the
+// clock of the node is ahead, nobody waits until that of the operator has caught up.
+func (p *planner) mayTurnUnready(m *member) bool {
 	for name := range m.update.Restarts {
 		running := m.container(name).State.Running
-		if running != nil && pods.ReadinessSince(m.pod).Before(running.StartedAt.Time) && now.Sub(running.StartedAt.Time) < probedAfter {
+		if running == nil {
+			continue
+		}
+		runs := p.Now.Sub(running.StartedAt.Time)
+		if runs < settledAfter && (p.Service && runs >= 0 || pods.ReadinessSince(m.pod).Before(running.StartedAt.Time)) {
 			return true
 		}
 	}

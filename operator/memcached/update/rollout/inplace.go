@@ -164,8 +164,8 @@ func (p *planner) afterPatch(m *member, d *difference) *Step {
 	switch {
 	case !m.ready():
 		return p.notReady(m)
-	case m.readyFromBefore(p.Now):
-		return p.waitFor(m, "the kubelet has not probed %s since the restart yet", m.name())
+	case p.mayTurnUnready(m):
+		return p.waitFor(m, "%s has just restarted: the kubelet may still report that it is not ready", m.name())
 	}
 	return cmp.Or(p.awaitCacheMemory(m), p.checkItems(m, d))
 }

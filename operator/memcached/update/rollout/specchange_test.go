@@ -132,26 +132,45 @@ func TestAPodIsUpToDateWhenItIsReady(t *testing.T) {
 }
 
 // A restart may be so fast that the kubelet reports the new container together with a pod that is ready as before. What its probes
-// say of the new container comes later.
-func TestAPodThatIsReadyFromBeforeItsRestartIsWaitedFor(t *testing.T) {
-	c := newCluster(t, 2, withWarmRestart())
-	c.want(upgraded)
-	c.run(10)
-	pod := c.pod(1)
-	for revision := range c.revisions {
-		if revision != c.set.Status.UpdateRevision {
-			pod.Labels["controller-revision-hash"] = revision // As if the last patch had not been made.
-		}
+// say of the new container comes later. On a busy node it takes back what the first probe has said, and clients of a Service would
+// notice that.
+func TestAPodThatMayTurnUnreadyAfterItsRestartIsWaitedFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		service bool
+		ready   time.Duration // Since when the pod is, counted from the start of memcached.
+		now     time.Duration // The operator's time, counted from then.
+		waits   bool
+	}{
+		"ready from before":                {false, -time.Hour, 2 * time.Second, true},
+		"ready from before, a Service":     {true, -time.Hour, 2 * time.Second, true},
+		"ready since the start":            {false, time.Second, 2 * time.Second, false},
+		"ready since the start, a Service": {true, time.Second, 2 * time.Second, true},
+		"a node whose clock is ahead":      {true, time.Second, -10 * time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, 2, withWarmRestart())
+			c.service = test.service
+			c.want(upgraded)
+			c.run(10)
+			pod := c.pod(1)
+			for revision := range c.revisions {
+				if revision != c.set.Status.UpdateRevision {
+					pod.Labels["controller-revision-hash"] = revision // As if the last patch had not been made.
+				}
+			}
+			pod.Annotations[rollout.UpdateAnnotation] = fmt.Sprintf(
+				`{"revision":%q,"since":"2026-05-04T08:00:00Z","patched":true,"items":100,"restarts":{"memcached":"the one before"}}`, c.set.Status.UpdateRevision)
+			started := statusOf(pod, "memcached").State.Running.StartedAt.Time
+			setReady(pod, false, started.Add(test.ready))
+			setReady(pod, true, started.Add(test.ready))
+			c.now = started.Add(test.now)
+			if test.waits {
+				expect(t, c.next(), rollout.Wait, 1, "cache-1 has just restarted: the kubelet may still report that it is not ready")
+				c.now = started.Add(5 * time.Second)
+			}
+			expect(t, c.next(), rollout.Patch, 1, "found its items again")
+		})
 	}
-	pod.Annotations[rollout.UpdateAnnotation] = fmt.Sprintf(
-		`{"revision":%q,"since":"2026-05-04T08:00:00Z","patched":true,"items":100,"restarts":{"memcached":"the one before"}}`, c.set.Status.UpdateRevision)
-	started := statusOf(pod, "memcached").State.Running.StartedAt.Time
-	setReady(pod, false, started.Add(-time.Hour))
-	setReady(pod, true, started.Add(-time.Hour))
-	c.now = started.Add(time.Second)
-	expect(t, c.next(), rollout.Wait, 1, "the kubelet has not probed cache-1 since the restart yet")
-	c.now = started.Add(5 * time.Second)
-	expect(t, c.next(), rollout.Patch, 1, "found its items again")
 }
 
 // An agent that has not noticed the restart yet reports on the earlier memcached.
