@@ -79,7 +79,11 @@ func (p program) hang(t *testing.T, pod corev1.Pod) (goOn func()) {
 	return goOn
 }
 
-// becomes waits until a pod is ready, or is not.
+// unreadyFor is how long a pod is not ready at least if it has become so. A busy kubelet may report a pod as ready after a restart, and then
+// as not ready for up to a second, until it has probed it again.
+const unreadyFor = 3 * time.Second
+
+// becomes waits until a pod is ready, or has become not ready.
 func (p *production) becomes(name string, ready bool, d time.Duration) {
 	p.t.Helper()
 	what := name + " to be ready"
@@ -87,7 +91,8 @@ func (p *production) becomes(name string, ready bool, d time.Duration) {
 		what = name + " not to be ready"
 	}
 	must(p.t, walk.Within(p.t.Context(), d, what, func(context.Context) error {
-		if pod, there := p.pods()[name]; !there || pods.Ready(&pod) != ready {
+		pod, there := p.pods()[name]
+		if !there || pods.Ready(&pod) != ready || !ready && time.Since(pods.ReadinessSince(&pod)) < unreadyFor {
 			return errors.New("it is not so")
 		}
 		return nil
