@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/rand"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -44,7 +45,7 @@ var OperatorConfig *rest.Config
 // OperatorRules are all rights that the bundle grants the operator, in the cluster and in its own namespace.
 var OperatorRules []rbacv1.PolicyRule
 
-// Client reads from and writes to the API server, as administrator and without a cache.
+// Client reads from and writes to the API server, as administrator and without a cache. It tries again what was not answered in time.
 var Client client.Client
 
 // Kubeconfig is the path of the file with which programs reach the API server, as administrator.
@@ -124,7 +125,7 @@ func withAPIServer(run func() (int, error)) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	if Client, err = client.New(Config, client.Options{Scheme: Scheme}); err != nil {
+	if Client, err = newClient(Config); err != nil {
 		return 1, err
 	}
 	if OperatorConfig, err = addOperator(manifests); err != nil {
@@ -170,7 +171,7 @@ func Program(name string) string { return filepath.Join(os.Getenv("KUBEBUILDER_A
 // Namespace creates a namespace for one test.
 func Namespace(t *testing.T) string {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "test-" + rand.String(8)}}
 	if err := Client.Create(t.Context(), namespace); err != nil {
 		t.Fatalf("create a namespace: %v", err)
 	}

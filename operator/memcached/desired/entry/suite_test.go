@@ -140,7 +140,7 @@ func (c *container) launch(t *testing.T, arguments ...string) {
 	}
 	c.ended = make(chan struct{})
 	go func() {
-		_ = c.main.Wait()      // The state is what is looked at.
+		_ = c.main.Wait()      // Tests look at the state, not at the error.
 		c.endedAt = time.Now() //nolint:forbidigo // the time of a real process
 		close(c.ended)
 	}()
