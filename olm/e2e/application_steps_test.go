@@ -59,13 +59,17 @@ func deleteApplication(t *testing.T, namespace, name string) {
 	must(t, suite.cluster.Delete(ctx, "application", name, "-n", namespace, "--cascade=foreground", "--timeout=90s"))
 }
 
+// readyOnceItListens is the probe of a container that is asked as soon as it is ready. A container without one is ready before its program
+// listens.
+const readyOnceItListens = `"readinessProbe":{"tcpSocket":{"port":8080},"periodSeconds":1}`
+
 // startVisitor runs a pod of the web application's image that requests something all the time: args are "visit" and a URL, or "use"
 // and addresses of memcached. The function that it returns gives the results since its last call.
 func startVisitor(t *testing.T, namespace, name, image string, args ...string) func(*testing.T) clients.Counts {
 	t.Helper()
 	kubectl(t.Context(), t, append([]string{
 		"run", name, "-n", namespace, "--image=" + image, "--restart=Never", "--override-type=strategic",
-		fmt.Sprintf(`--overrides={"spec":{"containers":[{"name":%q,%s}]}}`, name, someCPU), "--",
+		fmt.Sprintf(`--overrides={"spec":{"containers":[{"name":%q,%s,%s}]}}`, name, someCPU, readyOnceItListens), "--",
 	}, args...)...)
 	t.Cleanup(func() {
 		kubectl(context.Background(), t, "delete", "pod", name, "-n", namespace, "--ignore-not-found", "--timeout=1m")
