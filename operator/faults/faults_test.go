@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,12 +30,13 @@ const window = time.Second
 
 func TestFaults(t *testing.T) {
 	var before goleak.Option
+	var plans []*plan
 	t.Cleanup(func() { // After the feed has ended, whose watches begin anew from time to time.
 		if before == nil {
 			return
 		}
-		if err := leaks(before); err != nil {
-			t.Errorf("O9: goroutines of processes that ended: %v", err)
+		if err := leaks(before, int64(len(plans))); err != nil {
+			t.Errorf("O9: plans that ended left something: %v", err)
 		}
 	})
 	f := startFeed(t)
@@ -51,7 +53,6 @@ func TestFaults(t *testing.T) {
 	} else {
 		baselines = recordBaselines(t, f)
 	}
-	var plans []*plan
 	for _, w := range needed() {
 		plans = append(plans, plansOf(w, baselines[w.name])...)
 	}
@@ -93,8 +94,8 @@ func runPlans(t *testing.T, f *feed, plans []*plan, baselines map[string]*baseli
 	}
 }
 
-// leaks waits until all goroutines have ended that were started since.
-func leaks(since goleak.Option) (err error) {
+// leaks waits until all goroutines have ended that were started since, and hardly any scene of the plans is in memory any more.
+func leaks(since goleak.Option, plans int64) (err error) {
 	for end := time.Now().Add(stopsWithin); time.Now().Before(end); {
 		err = goleak.Find(since,
 			// Connections that nobody uses stay open for a while.
@@ -110,6 +111,11 @@ func leaks(since goleak.Option) (err error) {
 			// A process that ends before its caches are read leaves what waits for them, if it watches some namespaces only, as those of the
 			// plans do.
 			goleak.IgnoreTopFunction("sigs.k8s.io/controller-runtime/pkg/cache.newMultiNamespaceInformerHandlerRegistration.func1"))
+		runtime.GC()
+		// What is left of such a process keeps its scene.
+		if kept := scenes.Load(); err == nil && kept > max(3, plans/10) {
+			err = fmt.Errorf("%d scenes are still in memory", kept)
+		}
 		if err == nil {
 			return nil
 		}

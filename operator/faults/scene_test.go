@@ -5,11 +5,14 @@ package faults_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -66,9 +69,14 @@ func (p *process) kill() {
 	}()
 }
 
+// scenes is how many scenes are in memory.
+var scenes atomic.Int64
+
 func newScene(t *testing.T, f *feed, w *workload) *scene {
 	t.Helper()
 	s := &scene{T: t, injector: inject.New()}
+	scenes.Add(1)
+	runtime.AddCleanup(s, func(one int64) { scenes.Add(-one) }, 1)
 	_ = undisturbed(func() error {
 		s.namespace = cluster.Namespace(t)
 		return nil
@@ -85,8 +93,21 @@ func newScene(t *testing.T, f *feed, w *workload) *scene {
 	t.Cleanup(func() {
 		s.end()
 		forget()
+		s.deleteNamespace()
+		s = nil // The testing package keeps this function until all tests have ended, and the scene with it.
 	})
 	return s
+}
+
+// deleteNamespace has Kubernetes delete what the operator made. The API server, and all that watch it, would otherwise keep the objects of
+// thousands of plans in memory. It does not wait for the end of the deletion.
+func (s *scene) deleteNamespace() {
+	err := undisturbed(func() error {
+		return cluster.Client.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})
+	})
+	if err != nil {
+		s.Errorf("delete the namespace: %v", err)
+	}
 }
 
 // start starts a process of the operator.
