@@ -226,7 +226,7 @@ func (p *plan) ends(s *scene, b *baseline) []string {
 			if err := errors.Join(quiet(s), current(s), s.isOver()); err != nil {
 				return err
 			}
-			if differences := b.fields.Differences(s.history.State(s.namespace), p.mayDiffer); len(differences) > 0 {
+			if differences := p.differences(s, b); len(differences) > 0 {
 				return fmt.Errorf("%s", strings.Join(differences, "\n"))
 			}
 			return nil
@@ -239,6 +239,15 @@ func (p *plan) ends(s *scene, b *baseline) []string {
 		}
 	}
 	return []string{"O3: the fault does not end"}
+}
+
+// differences says what is not as without the fault.
+func (p *plan) differences(s *scene, b *baseline) []string {
+	state, mayDiffer := s.history.State(s.namespace), p.mayDiffer
+	if p.restarts && countsAnew(state, b.fields) {
+		mayDiffer = ofCounting
+	}
+	return b.fields.Differences(state, mayDiffer)
 }
 
 // mostReconciles returns how often the operator may reconcile in a window in which nothing happens: each object once or twice, and more often
@@ -260,7 +269,7 @@ func (s *scene) stays(b *baseline, p *plan) (found []string) {
 	if now := s.reconciles(); now > reconciles+s.mostReconciles() {
 		found = append(found, fmt.Sprintf("O3: %v reconciles after everything was as it should be", now-reconciles))
 	}
-	if differences := b.fields.Differences(s.history.State(s.namespace), p.mayDiffer); len(differences) > 0 {
+	if differences := p.differences(s, b); len(differences) > 0 {
 		found = append(found, "O3: it does not stay as it should be: "+strings.Join(differences, "\n"))
 	}
 	return found
