@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -100,10 +101,12 @@ func newScene(t *testing.T, f *feed, w *workload) *scene {
 }
 
 // deleteNamespace has Kubernetes delete what the operator made. The API server, and all that watch it, would otherwise keep the objects of
-// thousands of plans in memory. It does not wait for the end of the deletion.
+// thousands of plans in memory. It does not wait for the end of the deletion. StatefulSets go first: their controller would try to create the
+// pods that are deleted with the namespace again. As it tries no more than ten times in a second, other plans would wait for it for minutes.
 func (s *scene) deleteNamespace() {
 	err := undisturbed(func() error {
-		return cluster.Client.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})
+		return errors.Join(cluster.Client.DeleteAllOf(context.Background(), &appsv1.StatefulSet{}, client.InNamespace(s.namespace)),
+			cluster.Client.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}))
 	})
 	if err != nil {
 		s.Errorf("delete the namespace: %v", err)
