@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -90,18 +91,15 @@ func TestAMemcachedWhoseConnectionsAreTakenIsNotKilled(t *testing.T) {
 		server := run.Start(t, "-c", "40", "-o", "no_maxconns_fast")
 		w := watch(t, server)
 		w.check(t.Context())
-		for {
-			conn, err := net.DialTimeout("tcp", server.Address, time.Second)
-			if err != nil {
-				break // The kernel's queue is full, too.
+		agenttesting.Await(t, "all connections are taken", func() error {
+			takeConnections(t, server.Address)
+			short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if err := w.dialer.Alive(short); !timeout(err) {
+				return errors.New("a new connection is served") // Memcached has only now noticed that another one was closed.
 			}
-			t.Cleanup(func() { _ = conn.Close() })
-		}
-		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		if err := w.dialer.Alive(short); !timeout(err) {
-			t.Fatalf("a new connection is served: %v", err)
-		}
+			return nil
+		})
 		for range 3 * leastAsks {
 			w.check(t.Context())
 		}
@@ -109,4 +107,16 @@ func TestAMemcachedWhoseConnectionsAreTakenIsNotKilled(t *testing.T) {
 			t.Errorf("memcached was killed: %v", err)
 		}
 	})
+}
+
+// takeConnections connects to memcached until the kernel's queue is full, too.
+func takeConnections(t *testing.T, address string) {
+	t.Helper()
+	for {
+		conn, err := net.DialTimeout("tcp", address, time.Second)
+		if err != nil {
+			return
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
 }
