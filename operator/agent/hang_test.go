@@ -95,8 +95,11 @@ func TestAMemcachedWhoseConnectionsAreTakenIsNotKilled(t *testing.T) {
 			takeConnections(t, server.Address)
 			short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
-			if err := w.dialer.Alive(short); !timeout(err) {
+			switch err := w.dialer.Alive(short); {
+			case err == nil:
 				return errors.New("a new connection is served") // Memcached has only now noticed that another one was closed.
+			case !timeout(err):
+				return err
 			}
 			return nil
 		})
