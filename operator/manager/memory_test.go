@@ -2,7 +2,6 @@ package manager_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"testing"
@@ -69,11 +68,11 @@ func createReady(t *testing.T, namespace string, from, to int) {
 		})
 	}
 	for i := from; i < to; i++ {
-		testkit.Await(t, fmt.Sprintf("Memcached %d is ready", i), func(ctx context.Context) error {
+		testkit.Await(t, fmt.Sprintf("Memcached %d reports what its Deployment says", i), func(ctx context.Context) error {
 			memcached := &v1alpha1.Memcached{}
 			err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(nth(namespace, i)), memcached)
-			if err == nil && memcached.Status.ReadyReplicas != memcached.Spec.Size {
-				err = errors.New("it is not ready")
+			if err == nil && memcached.Status.Replicas != memcached.Spec.Size {
+				err = fmt.Errorf("it reports %d pods", memcached.Status.Replicas)
 			}
 			return err
 		})

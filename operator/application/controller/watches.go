@@ -50,7 +50,7 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).
 		Watches(&networkingv1.Ingress{}, watch.Handler(owner, watch.Child)).
 		Watches(&policyv1.PodDisruptionBudget{}, watch.Handler(owner, watch.Child)).
-		Watches(&corev1.Pod{}, watch.Handler(owner, watch.Pod)).
+		Watches(&corev1.Pod{}, watch.Handler(owner, watch.Pod(watch.Workloads(mgr.GetCache())))).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the controller of Application: %w", err)

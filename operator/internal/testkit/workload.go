@@ -33,17 +33,21 @@ func Unseen(d *appsv1.Deployment) *appsv1.Deployment {
 	return d
 }
 
-// Pods returns pods of the names cache-0, cache-1 and so on, each with the containers memcached and agent.
+// Pods returns ready pods of the names cache-0, cache-1 and so on, each with the containers memcached and agent.
 func Pods(count int) []corev1.Pod {
 	var pods []corev1.Pod
 	for i := range count {
 		pods = append(pods, corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("cache-%d", i)},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "memcached", Image: "memcached:1"}, {Name: "agent", Image: "agent:1"}}},
+			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 		})
 	}
 	return pods
 }
+
+// Unready makes a pod not ready.
+func Unready(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse }
 
 // With changes the first of the pods.
 func With(pods []corev1.Pod, change func(*corev1.Pod)) []corev1.Pod {

@@ -126,8 +126,8 @@ func (w Workload) available() metav1.Condition {
 	return condition
 }
 
-// progressing compares the status of the workload with the spec. The list of pods has to agree, because workload and
-// pods are watched separately: a status must not list five pods and say that all three wanted ones are ready.
+// progressing compares the status of the workload with the spec. The pods have to agree, because workload and pods are watched
+// separately: a status must not list five pods, or one that is not ready, and say that all three wanted ones are ready.
 func (w Workload) progressing() metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: metav1.ConditionTrue}
 	ready, running := w.ReadyPods(), int32(len(PodNames(w.Observed.Pods)))
@@ -207,13 +207,19 @@ func (w Workload) Replicas() int32 {
 	return replicas
 }
 
-// ReadyPods returns the number of ready pods.
+// ReadyPods returns the number of pods that are ready according to both the status of the workload and the pods themselves: either may
+// have been seen before the other.
 func (w Workload) ReadyPods() int32 {
-	var ready int32
+	var counted, seen int32
 	for _, status := range w.statuses() {
-		ready += status.Ready
+		counted += status.Ready
 	}
-	return ready
+	for i := range w.Observed.Pods {
+		if pods.Serving(&w.Observed.Pods[i]) {
+			seen++
+		}
+	}
+	return min(counted, seen)
 }
 
 // statuses returns the status of the wanted workload, and of the one that it replaces.

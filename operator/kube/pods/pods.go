@@ -50,6 +50,9 @@ func Ending(pod *corev1.Pod) bool {
 	return ended || !pod.DeletionTimestamp.IsZero()
 }
 
+// Serving tells whether a pod is ready and not ending.
+func Serving(pod *corev1.Pod) bool { return Ready(pod) && !Ending(pod) }
+
 // Container returns the container called name, nil if there is none.
 func Container(containers []corev1.Container, name string) *corev1.Container {
 	for i := range containers {

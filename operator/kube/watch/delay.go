@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"context"
 	"maps"
 	"time"
 
@@ -9,10 +10,14 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example/memcached-operator/operator/kube/apply"
+	"github.com/example/memcached-operator/operator/kube/owned"
+	"github.com/example/memcached-operator/operator/kube/pods"
 	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
@@ -123,8 +128,46 @@ func endsOrLosesPod(before, now *workload.Status) bool {
 	return !before.Complete() && now.Complete() || now.LostPods(before)
 }
 
-// Pod is the Delay of pods. Urgent changes of pods show in their Deployment or StatefulSet as well.
-func Pod(_, _ client.Object) time.Duration { return StatusDelay }
+// StatusOf returns the status of the workload that a pod belongs to, nil if that is not known.
+type StatusOf func(pod client.Object) *workload.Status
+
+// Workloads returns a StatusOf that reads Deployments and StatefulSets. Both have the name of their owner.
+func Workloads(reader client.Reader) StatusOf {
+	return func(pod client.Object) *workload.Status {
+		controller, name := metav1.GetControllerOf(pod), types.NamespacedName{Namespace: pod.GetNamespace(), Name: pod.GetLabels()[owned.LabelInstance]}
+		switch {
+		case controller == nil:
+		case controller.Kind == "StatefulSet":
+			set := &appsv1.StatefulSet{}
+			if reader.Get(context.Background(), name, set) == nil {
+				return workload.OfStatefulSet(set)
+			}
+		case controller.Kind == "ReplicaSet":
+			deployment := &appsv1.Deployment{}
+			if reader.Get(context.Background(), name, deployment) == nil {
+				return workload.OfDeployment(deployment)
+			}
+		}
+		return nil
+	}
+}
+
+// Pod returns the Delay of pods. Urgent changes of pods show in their workload as well, and are urgent there. If the operator has seen the
+// workload first, the change of the pod completes what the status has to say, so it is urgent, too.
+func Pod(statusOf StatusOf) Delay {
+	return func(before, now client.Object) time.Duration {
+		a, okA := before.(*corev1.Pod)
+		b, okB := now.(*corev1.Pod)
+		if !okA || !okB || pods.Serving(a) == pods.Serving(b) {
+			return StatusDelay
+		}
+		status := statusOf(b)
+		if status != nil && (pods.Serving(b) && status.Complete() || pods.Serving(a) && status.Ready < status.Wanted) {
+			return 0
+		}
+		return StatusDelay
+	}
+}
 
 // Now is the Delay of objects that a reconcile waits for.
 func Now(_, _ client.Object) time.Duration { return 0 }

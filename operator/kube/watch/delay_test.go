@@ -15,6 +15,7 @@ import (
 	"github.com/example/memcached-operator/operator/internal/testkit"
 	"github.com/example/memcached-operator/operator/kube/apply"
 	"github.com/example/memcached-operator/operator/kube/watch"
+	"github.com/example/memcached-operator/operator/kube/workload"
 )
 
 // running returns an owned Deployment whose rollout has ended, with changes applied.
@@ -112,6 +113,27 @@ func revision(name string) func(*appsv1.StatefulSet) {
 	return func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = name }
 }
 
+// pod returns a pod that is ready or not.
+func pod(ready bool, changes ...func(*corev1.Pod)) *corev1.Pod {
+	created := &testkit.Pods(1)[0]
+	if !ready {
+		testkit.Unready(created)
+	}
+	for _, change := range changes {
+		change(created)
+	}
+	return created
+}
+
+func ending(p *corev1.Pod) { p.DeletionTimestamp = &testkit.Now }
+
+// ofPods returns the Delay of the pods of a workload that counts so many of them as ready.
+func ofPods(ready, wanted int32) watch.Delay {
+	return watch.Pod(func(client.Object) *workload.Status {
+		return &workload.Status{Observed: true, Wanted: wanted, Replicas: wanted, Updated: wanted, Ready: ready}
+	})
+}
+
 func TestTheOperatorsOwnStatusWriteConcernsNobody(t *testing.T) {
 	own := watch.Owner(func(client.Object) bool { return true })
 	old := testkit.MakeMemcached("cache")
@@ -182,7 +204,15 @@ func TestDelays(t *testing.T) {
 		"a StatefulSet gets a size that is asked for": {delay: statefulSet, before: updating(size(3)), now: updating(size(5))},
 		"a StatefulSet gets a size of somebody's own": {delay: statefulSet, before: updating(size(3)), now: updating(size(4)), urgent: true},
 		"an update has ended":                         {delay: statefulSet, before: updating(observed), now: updating(observed, updated(3)), urgent: true},
-		"a pod":                                       {delay: watch.Pod, now: &corev1.Pod{}},
+		"a pod is created":                            {delay: ofPods(2, 3), now: pod(true)},
+		"a pod is ready first":                        {delay: ofPods(2, 3), before: pod(false), now: pod(true)},
+		"a pod is ready that is counted":              {delay: ofPods(3, 3), before: pod(false), now: pod(true), urgent: true},
+		"a pod changes otherwise":                     {delay: ofPods(3, 3), before: pod(true), now: pod(true)},
+		"a pod is not ready first":                    {delay: ofPods(3, 3), before: pod(true), now: pod(false)},
+		"a pod is not ready that is not counted":      {delay: ofPods(2, 3), before: pod(true), now: pod(false), urgent: true},
+		"a pod that is not counted ends":              {delay: ofPods(2, 3), before: pod(true), now: pod(true, ending), urgent: true},
+		"a surplus pod ends":                          {delay: ofPods(2, 2), before: pod(true), now: pod(true, ending)},
+		"a pod of no workload":                        {delay: watch.Pod(func(client.Object) *workload.Status { return nil }), before: pod(false), now: pod(true)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := watch.StatusDelay

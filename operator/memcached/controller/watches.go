@@ -50,7 +50,7 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 		Watches(&corev1.Service{}, watch.Handler(owner, watch.Child)).
 		Watches(&networkingv1.NetworkPolicy{}, watch.Handler(owner, watch.Child)).
 		Watches(&policyv1.PodDisruptionBudget{}, watch.Handler(owner, watch.Child)).
-		Watches(&corev1.Pod{}, watch.Handler(owner, watch.Pod)).
+		Watches(&corev1.Pod{}, watch.Handler(owner, watch.Pod(watch.Workloads(mgr.GetCache())))).
 		Watches(&corev1.Pod{}, watch.Handler(cacheOfPullPod, watch.Now)).
 		Complete(r)
 	if err != nil {

@@ -101,7 +101,15 @@ func TestConditions(t *testing.T) {
 		},
 		"the Deployment is up to date but a pod is not observed yet": {
 			size: 2, deployment: testkit.Deployment(2, 2, 2), pods: testkit.Pods(1),
-			want: "False/NodesStarting True/AllNodesReady True/NodesStarting False/AsExpected",
+			want: "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected",
+		},
+		"the Deployment counts a pod as ready that is not observed to be": {
+			size: 2, deployment: testkit.Deployment(2, 2, 2), pods: testkit.With(testkit.Pods(2), testkit.Unready),
+			want: "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected", message: "1 of 2 pods are ready",
+		},
+		"a pod is observed to be ready that the Deployment does not count": {
+			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.Pods(2),
+			want: "False/NodesStarting True/SomeNodesReady True/NodesStarting False/AsExpected", message: "1 of 2 pods are ready",
 		},
 		"the image cannot be pulled": {
 			size: 2, deployment: testkit.Deployment(2, 2, 1), pods: testkit.With(testkit.Pods(2), testkit.WaitingFor("ErrImagePull")),
