@@ -85,6 +85,7 @@ func (h *History) Set(resource string, object *unstructured.Unstructured) {
 	if resource == "deployments" || resource == "statefulsets" {
 		h.checkSize(key, before, object)
 	}
+	h.checkEndpoints(key, object)
 }
 
 // ForeignLabel marks objects that do not belong to the operator. Somebody else removes it before they delete theirs.
@@ -126,6 +127,24 @@ func (h *History) checkSize(key string, before, now *unstructured.Unstructured) 
 		h.broken = append(h.broken, fmt.Sprintf("%s was scaled from %d to %d pods, which nobody asked for", key, was, is))
 	}
 	delete(h.once, is)
+}
+
+// checkEndpoints remembers a cache that is reported as Ready together with a pod that is not.
+func (h *History) checkEndpoints(key string, object *unstructured.Unstructured) {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	isReady := func(condition any) bool {
+		fields, _ := condition.(map[string]any)
+		return fields["type"] == "Ready" && fields["status"] == "True"
+	}
+	if !slices.ContainsFunc(conditions, isReady) {
+		return
+	}
+	endpoints, _, _ := unstructured.NestedSlice(object.Object, "status", "endpoints")
+	for _, endpoint := range endpoints {
+		if fields, _ := endpoint.(map[string]any); fields["ready"] != true {
+			h.broken = append(h.broken, fmt.Sprintf("%s is reported as Ready, and its pod %v as not ready", key, fields["pod"]))
+		}
+	}
 }
 
 // Find returns the object of a name, nil if there is none.

@@ -136,6 +136,22 @@ func TestWhatMayNeverBeIsRemembered(t *testing.T) {
 	}
 }
 
+func TestACacheIsNotReadyBeforeItsPods(t *testing.T) {
+	for _, c := range []struct {
+		condition, endpoint string
+		broken              int
+	}{{"True", "true", 0}, {"False", "false", 0}, {"True", "false", 1}} {
+		h := oracle.NewHistory()
+		h.Set("memcacheds", object(t, fmt.Sprintf(`
+metadata: {name: cache, uid: cache}
+status: {conditions: [{type: Degraded, status: "False"}, {type: Ready, status: %q}], endpoints: [{pod: cache-0, ready: true}, {pod: cache-1, ready: %s}]}`,
+			c.condition, c.endpoint)))
+		if broken := h.Broken(); len(broken) != c.broken {
+			t.Errorf("with Ready %s, and an endpoint that is ready: %s, broken is %q", c.condition, c.endpoint, broken)
+		}
+	}
+}
+
 func TestUsersMayAskForFewerPods(t *testing.T) {
 	h := run(t, 1)
 	h.Forget()
