@@ -215,7 +215,7 @@ func (w Workload) ReadyPods() int32 {
 		counted += status.Ready
 	}
 	for i := range w.Observed.Pods {
-		if pods.Serving(&w.Observed.Pods[i]) {
+		if pods.Usable(&w.Observed.Pods[i]) {
 			seen++
 		}
 	}

@@ -50,8 +50,8 @@ func Ending(pod *corev1.Pod) bool {
 	return ended || !pod.DeletionTimestamp.IsZero()
 }
 
-// Serving tells whether a pod is ready and not ending.
-func Serving(pod *corev1.Pod) bool { return Ready(pod) && !Ending(pod) }
+// Usable tells whether a pod is ready and not ending, as the condition ready of an EndpointSlice does.
+func Usable(pod *corev1.Pod) bool { return Ready(pod) && !Ending(pod) }
 
 // Container returns the container called name, nil if there is none.
 func Container(containers []corev1.Container, name string) *corev1.Container {

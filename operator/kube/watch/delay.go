@@ -152,17 +152,17 @@ func Workloads(reader client.Reader) StatusOf {
 	}
 }
 
-// Pod returns the Delay of pods. Urgent changes of pods show in their workload as well, and are urgent there. If the operator has seen the
-// workload first, the change of the pod completes what the status has to say, so it is urgent, too.
+// Pod returns the Delay of pods. The workload of a pod counts the pods that are ready, and reports when the last one becomes ready or one is
+// lost: that change of the workload is urgent. The pod itself is urgent if the operator sees its change after that of the workload.
 func Pod(statusOf StatusOf) Delay {
 	return func(before, now client.Object) time.Duration {
 		a, okA := before.(*corev1.Pod)
 		b, okB := now.(*corev1.Pod)
-		if !okA || !okB || pods.Serving(a) == pods.Serving(b) {
+		if !okA || !okB || pods.Usable(a) == pods.Usable(b) {
 			return StatusDelay
 		}
 		status := statusOf(b)
-		if status != nil && (pods.Serving(b) && status.Complete() || pods.Serving(a) && status.Ready < status.Wanted) {
+		if status != nil && (pods.Usable(b) && status.Complete() || pods.Usable(a) && status.Ready < status.Wanted) {
 			return 0
 		}
 		return StatusDelay
