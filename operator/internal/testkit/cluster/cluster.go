@@ -6,6 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +33,7 @@ import (
 
 	appv1alpha1 "github.com/example/memcached-operator/operator/api/app/v1alpha1"
 	"github.com/example/memcached-operator/operator/api/cache/v1alpha1"
+	"github.com/example/memcached-operator/operator/internal/testkit"
 )
 
 // Scheme knows all types that tests handle. Nothing may be added to it while controllers use it.
@@ -101,6 +104,11 @@ func withAPIServer(run func() (int, error)) (code int, err error) {
 	if err := logRequests(); err != nil {
 		return 1, err
 	}
+	release, err := reservePorts()
+	if err != nil {
+		return 1, err
+	}
+	defer release()
 	// The default has 254 addresses, fewer than tests have Services.
 	environment.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/16")
 	if Config, err = startAPIServer(); err != nil {
@@ -132,6 +140,25 @@ func withAPIServer(run func() (int, error)) (code int, err error) {
 		return 1, fmt.Errorf("make the account of the operator: %w", err)
 	}
 	return run()
+}
+
+// reservePorts gives etcd and the API server ports that nobody else takes until release is called. Envtest's own choice is a port that any new
+// connection may take while they are not there: before the start, and while they restart.
+func reservePorts() (release func(), err error) {
+	etcd, releaseEtcd, err := testkit.ReserveAddress()
+	if err != nil {
+		return nil, err
+	}
+	server, releaseServer, err := testkit.ReserveAddress()
+	if err != nil {
+		releaseEtcd()
+		return nil, err
+	}
+	environment.ControlPlane.Etcd = &envtest.Etcd{URL: &url.URL{Scheme: "http", Host: etcd}}
+	host, port, _ := net.SplitHostPort(server) // It is host:port.
+	environment.ControlPlane.GetAPIServer().Address = host
+	environment.ControlPlane.GetAPIServer().Port = port
+	return func() { releaseEtcd(); releaseServer() }, nil
 }
 
 // startAPIServer starts etcd and the API server. Envtest waits 5 seconds for the first namespace, whatever its settings are, and a busy

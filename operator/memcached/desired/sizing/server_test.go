@@ -3,6 +3,7 @@ package sizing_test
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -74,6 +75,9 @@ func (s *server) tryDial() (net.Conn, error) {
 	_, err = io.WriteString(c, "mn\r\n")
 	if err == nil {
 		_, err = io.ReadFull(c, answer)
+	}
+	if header, plain := errors.AsType[tls.RecordHeaderError](err); plain {
+		err = fmt.Errorf("%w: it begins with %q", err, header.RecordHeader)
 	}
 	if err == nil && string(answer) != "MN\r\n" {
 		err = fmt.Errorf("memcached answers %q", answer)
