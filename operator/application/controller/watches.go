@@ -25,9 +25,9 @@ import (
 
 // asked returns how many pods the Application of a Deployment has in its spec.
 func asked(reader client.Reader) watch.Asked {
-	return func(deployment client.Object) *int32 {
+	return func(ctx context.Context, deployment client.Object) *int32 {
 		application := &v1alpha1.Application{}
-		if reader.Get(context.Background(), client.ObjectKeyFromObject(deployment), application) != nil {
+		if reader.Get(ctx, client.ObjectKeyFromObject(deployment), application) != nil {
 			return nil // It is gone.
 		}
 		return application.Spec.Replicas
@@ -36,6 +36,7 @@ func asked(reader client.Reader) watch.Asked {
 
 // SetUp adds the controller to a manager.
 func (r *Reconciler) SetUp(mgr manager.Manager) error {
+	//nolint:forbidigo // There is no context yet, and nothing to wait for: the cache has not been started.
 	if err := IndexApplications(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("set up the controller of Application: %w", err)
 	}
@@ -60,14 +61,14 @@ func (r *Reconciler) SetUp(mgr manager.Manager) error {
 
 // rivals returns the Applications whose host is in conflict with that of the changed one: one of them may get it.
 func rivals(reader client.Reader) watch.MapFunc {
-	return func(object client.Object) []types.NamespacedName {
+	return func(ctx context.Context, object client.Object) []types.NamespacedName {
 		application, ok := object.(*v1alpha1.Application)
 		if !ok {
 			return nil
 		}
 		var names []types.NamespacedName
 		for _, address := range addresses(application) {
-			names = append(names, namesOf(inConflict(context.Background(), reader, application, address))...)
+			names = append(names, namesOf(inConflict(ctx, reader, application, address))...)
 		}
 		return names
 	}
@@ -75,8 +76,8 @@ func rivals(reader client.Reader) watch.MapFunc {
 
 // users returns the Applications that list the changed cache.
 func users(reader client.Reader) watch.MapFunc {
-	return func(object client.Object) []types.NamespacedName {
-		return namesOf(UsersOf(context.Background(), reader, object))
+	return func(ctx context.Context, object client.Object) []types.NamespacedName {
+		return namesOf(UsersOf(ctx, reader, object))
 	}
 }
 
@@ -94,7 +95,7 @@ func namesOf(applications []v1alpha1.Application, err error) []types.NamespacedN
 }
 
 // hostChange is the Delay of Applications for their rivals: what an Application wants and what it has claimed are urgent.
-func hostChange(before, now client.Object) time.Duration {
+func hostChange(_ context.Context, before, now client.Object) time.Duration {
 	a, okA := before.(*v1alpha1.Application)
 	b, okB := now.(*v1alpha1.Application)
 	if !okA || !okB || !slices.Equal(addresses(a), addresses(b)) {
@@ -105,7 +106,7 @@ func hostChange(before, now client.Object) time.Duration {
 
 // cacheChange is the Delay of Memcacheds: deletion and a new binding are urgent. A new Memcached usually publishes its
 // binding at once, and there is nothing to report before.
-func cacheChange(before, now client.Object) time.Duration {
+func cacheChange(_ context.Context, before, now client.Object) time.Duration {
 	if now == nil {
 		return 0
 	}

@@ -29,7 +29,7 @@ func TestNewsOfACacheAreUrgentWhenItsAddressChanges(t *testing.T) {
 		"a node is ready":                   {before: bound, now: ready, want: watch.StatusDelay},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := cacheChange(test.before, test.now); got != test.want {
+			if got := cacheChange(t.Context(), test.before, test.now); got != test.want {
 				t.Errorf("looked at after %s, want %s", got, test.want)
 			}
 		})

@@ -31,6 +31,7 @@ func NewCache(keys ...string) cache.NewCacheFunc {
 		}
 		for i, key := range keys {
 			for _, object := range indexed() {
+				//nolint:forbidigo // There is no context yet, and nothing to wait for: the cache has not been started.
 				if err := packed.IndexField(context.Background(), object, labelField+key, valueOf(i)); err != nil {
 					return nil, fmt.Errorf("index %T by the label %s: %w", object, key, err)
 				}

@@ -32,7 +32,7 @@ const StatusDelay = 10 * time.Second
 // Owner returns the Delay of custom resources: a new spec is urgent. Other changes are changes of the status. Those by the operator itself,
 // as own tells, concern nobody.
 func Owner(own func(client.Object) bool) Delay {
-	return func(before, now client.Object) time.Duration {
+	return func(_ context.Context, before, now client.Object) time.Duration {
 		switch {
 		case before == nil || now == nil || before.GetGeneration() != now.GetGeneration():
 			return 0
@@ -45,7 +45,7 @@ func Owner(own func(client.Object) bool) Delay {
 
 // Child is the Delay of owned objects: changes by other clients are urgent. The operator's own changes are not, because
 // the status already reflects them.
-func Child(before, now client.Object) time.Duration {
+func Child(_ context.Context, before, now client.Object) time.Duration {
 	if now == nil {
 		return 0 // Deleted, or the operator's label was removed.
 	}
@@ -63,55 +63,55 @@ func Child(before, now client.Object) time.Duration {
 }
 
 // Asked returns how many pods the owner of a workload asks for, nil if that is not known.
-type Asked func(workload client.Object) *int32
+type Asked func(ctx context.Context, workload client.Object) *int32
 
 // Deployment returns a Delay that is like Child. The end of a rollout and the loss of a pod are urgent as well. A new size is not if the owner
 // asks for it: the operator has scaled the Deployment, which does not change the hash.
 func Deployment(asked Asked) Delay {
-	return func(before, now client.Object) time.Duration {
+	return func(ctx context.Context, before, now client.Object) time.Duration {
 		a, okA := before.(*appsv1.Deployment)
 		b, okB := now.(*appsv1.Deployment)
 		if !okA || !okB {
-			return Child(before, now)
+			return Child(ctx, before, now)
 		}
 		if endsOrLosesPod(workload.OfDeployment(a), workload.OfDeployment(b)) {
 			return 0
 		}
-		if asked.scaled(a.Spec.Replicas, b.Spec.Replicas, b) {
+		if asked.scaled(ctx, a.Spec.Replicas, b.Spec.Replicas, b) {
 			scaled := *a
 			scaled.Spec.Replicas = b.Spec.Replicas
 			a = &scaled
 		}
-		return Child(a, b)
+		return Child(ctx, a, b)
 	}
 }
 
 // StatefulSet is like Deployment. The operator updates its pods itself, so progress of an update is urgent as well.
 func StatefulSet(asked Asked) Delay {
-	return func(before, now client.Object) time.Duration {
+	return func(ctx context.Context, before, now client.Object) time.Duration {
 		a, okA := before.(*appsv1.StatefulSet)
 		b, okB := now.(*appsv1.StatefulSet)
 		if !okA || !okB {
-			return Child(before, now)
+			return Child(ctx, before, now)
 		}
 		if endsOrLosesPod(workload.OfStatefulSet(a), workload.OfStatefulSet(b)) || updates(a, b) {
 			return 0
 		}
-		if asked.scaled(a.Spec.Replicas, b.Spec.Replicas, b) {
+		if asked.scaled(ctx, a.Spec.Replicas, b.Spec.Replicas, b) {
 			scaled := *a
 			scaled.Spec.Replicas = b.Spec.Replicas
 			a = &scaled
 		}
-		return Child(a, b)
+		return Child(ctx, a, b)
 	}
 }
 
 // scaled reports whether a workload has another number of pods than before, and its owner asks for that.
-func (a Asked) scaled(before, now *int32, workload client.Object) bool {
+func (a Asked) scaled(ctx context.Context, before, now *int32, workload client.Object) bool {
 	if ptr.Equal(before, now) {
 		return false
 	}
-	asked := a(workload)
+	asked := a(ctx, workload)
 	return asked != nil && ptr.Equal(asked, now)
 }
 
@@ -129,22 +129,22 @@ func endsOrLosesPod(before, now *workload.Status) bool {
 }
 
 // StatusOf returns the status of the workload that a pod belongs to, nil if that is not known.
-type StatusOf func(pod client.Object) *workload.Status
+type StatusOf func(ctx context.Context, pod client.Object) *workload.Status
 
 // Workloads returns a StatusOf that reads Deployments and StatefulSets. Both have the name of their owner.
 func Workloads(reader client.Reader) StatusOf {
-	return func(pod client.Object) *workload.Status {
+	return func(ctx context.Context, pod client.Object) *workload.Status {
 		controller, name := metav1.GetControllerOf(pod), types.NamespacedName{Namespace: pod.GetNamespace(), Name: pod.GetLabels()[owned.LabelInstance]}
 		switch {
 		case controller == nil:
 		case controller.Kind == "StatefulSet":
 			set := &appsv1.StatefulSet{}
-			if reader.Get(context.Background(), name, set) == nil {
+			if reader.Get(ctx, name, set) == nil {
 				return workload.OfStatefulSet(set)
 			}
 		case controller.Kind == "ReplicaSet":
 			deployment := &appsv1.Deployment{}
-			if reader.Get(context.Background(), name, deployment) == nil {
+			if reader.Get(ctx, name, deployment) == nil {
 				return workload.OfDeployment(deployment)
 			}
 		}
@@ -155,13 +155,13 @@ func Workloads(reader client.Reader) StatusOf {
 // Pod returns the Delay of pods. The workload of a pod counts the pods that are ready, and reports when the last one becomes ready or one is
 // lost: that change of the workload is urgent. The pod itself is urgent if the operator sees its change after that of the workload.
 func Pod(statusOf StatusOf) Delay {
-	return func(before, now client.Object) time.Duration {
+	return func(ctx context.Context, before, now client.Object) time.Duration {
 		a, okA := before.(*corev1.Pod)
 		b, okB := now.(*corev1.Pod)
 		if !okA || !okB || pods.Usable(a) == pods.Usable(b) {
 			return StatusDelay
 		}
-		status := statusOf(b)
+		status := statusOf(ctx, b)
 		if status != nil && (pods.Usable(b) && status.Complete() || pods.Usable(a) && status.Ready < status.Wanted) {
 			return 0
 		}
@@ -170,7 +170,7 @@ func Pod(statusOf StatusOf) Delay {
 }
 
 // Now is the Delay of objects that a reconcile waits for.
-func Now(_, _ client.Object) time.Duration { return 0 }
+func Now(_ context.Context, _, _ client.Object) time.Duration { return 0 }
 
 func hash(object client.Object) string { return object.GetAnnotations()[apply.HashAnnotation] }
 

@@ -1,8 +1,8 @@
 package watch_test
 
 import (
+	"context"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -129,7 +129,7 @@ func ending(p *corev1.Pod) { p.DeletionTimestamp = &testkit.Now }
 
 // ofPods returns the Delay of the pods of a workload that counts so many of them as ready.
 func ofPods(ready, wanted int32) watch.Delay {
-	return watch.Pod(func(client.Object) *workload.Status {
+	return watch.Pod(func(context.Context, client.Object) *workload.Status {
 		return &workload.Status{Observed: true, Wanted: wanted, Replicas: wanted, Updated: wanted, Ready: ready}
 	})
 }
@@ -137,10 +137,10 @@ func ofPods(ready, wanted int32) watch.Delay {
 func TestTheOperatorsOwnStatusWriteConcernsNobody(t *testing.T) {
 	own := watch.Owner(func(client.Object) bool { return true })
 	old := testkit.MakeMemcached("cache")
-	if delay := own(old.Obj(), old.Obj()); delay != watch.Never {
+	if delay := own(t.Context(), old.Obj(), old.Obj()); delay != watch.Never {
 		t.Errorf("a status write waits %s", delay)
 	}
-	if delay := own(old.Obj(), old.Generation(2).Obj()); delay != 0 {
+	if delay := own(t.Context(), old.Obj(), old.Generation(2).Obj()); delay != 0 {
 		t.Errorf("a new spec waits %s", delay)
 	}
 }
@@ -148,10 +148,10 @@ func TestTheOperatorsOwnStatusWriteConcernsNobody(t *testing.T) {
 func TestDelays(t *testing.T) {
 	old := testkit.MakeMemcached("cache")
 	owner := watch.Owner(func(client.Object) bool { return false })
-	asksFor5 := func(client.Object) *int32 { return ptr.To[int32](5) }
+	asksFor5 := func(context.Context, client.Object) *int32 { return ptr.To[int32](5) }
 	deployment, statefulSet := watch.Deployment(asksFor5), watch.StatefulSet(asksFor5)
 	for name, test := range map[string]struct {
-		delay       func(before, now client.Object) time.Duration
+		delay       watch.Delay
 		before, now client.Object
 		urgent      bool
 	}{
@@ -212,14 +212,14 @@ func TestDelays(t *testing.T) {
 		"a pod is not ready that is not counted":      {delay: ofPods(2, 3), before: pod(true), now: pod(false), urgent: true},
 		"a pod that is not counted ends":              {delay: ofPods(2, 3), before: pod(true), now: pod(true, ending), urgent: true},
 		"a surplus pod ends":                          {delay: ofPods(2, 2), before: pod(true), now: pod(true, ending)},
-		"a pod of no workload":                        {delay: watch.Pod(func(client.Object) *workload.Status { return nil }), before: pod(false), now: pod(true)},
+		"a pod of no workload":                        {delay: watch.Pod(func(context.Context, client.Object) *workload.Status { return nil }), before: pod(false), now: pod(true)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := watch.StatusDelay
 			if test.urgent {
 				want = 0
 			}
-			if got := test.delay(test.before, test.now); got != want {
+			if got := test.delay(t.Context(), test.before, test.now); got != want {
 				t.Errorf("got a delay of %s, want %s", got, want)
 			}
 		})

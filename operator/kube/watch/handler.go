@@ -36,11 +36,13 @@ func Options() controller.Options {
 	}
 }
 
-// MapFunc returns the names of the objects to reconcile when the given object changes.
-type MapFunc func(client.Object) []types.NamespacedName
+// MapFunc returns the names of the objects to reconcile when the given object changes. ctx ends when the operator stops: a read of a cache
+// that is still filled waits for that long.
+type MapFunc func(ctx context.Context, object client.Object) []types.NamespacedName
 
-// Delay returns how long a change may wait, Never if it concerns nobody. before is nil for a new object, now for a deleted one.
-type Delay func(before, now client.Object) time.Duration
+// Delay returns how long a change may wait, Never if it concerns nobody. before is nil for a new object, now for a deleted one. ctx is that of
+// a MapFunc.
+type Delay func(ctx context.Context, before, now client.Object) time.Duration
 
 // Never is the Delay of a change that concerns nobody.
 const Never time.Duration = -1
@@ -59,22 +61,22 @@ func Handler(concerned MapFunc, delay Delay) handler.EventHandler {
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
-			enqueue(q, concerned(e.Object), delay(nil, e.Object))
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			enqueue(q, concerned(ctx, e.Object), delay(ctx, nil, e.Object))
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			after := delay(e.ObjectOld, e.ObjectNew)
-			enqueue(q, concerned(e.ObjectNew), after)
-			enqueue(q, concerned(e.ObjectOld), after) // The queue removes duplicates.
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			after := delay(ctx, e.ObjectOld, e.ObjectNew)
+			enqueue(q, concerned(ctx, e.ObjectNew), after)
+			enqueue(q, concerned(ctx, e.ObjectOld), after) // The queue removes duplicates.
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
-			enqueue(q, concerned(e.Object), delay(e.Object, nil))
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			enqueue(q, concerned(ctx, e.Object), delay(ctx, e.Object, nil))
 		},
 	}
 }
 
 // Self returns the name of the changed object.
-func Self(object client.Object) []types.NamespacedName {
+func Self(_ context.Context, object client.Object) []types.NamespacedName {
 	return []types.NamespacedName{client.ObjectKeyFromObject(object)}
 }
 
@@ -82,7 +84,7 @@ func Self(object client.Object) []types.NamespacedName {
 // app.kubernetes.io/name has the given value. Labels are used because the custom resource does not own pods directly. A
 // forged label only costs a reconcile that changes nothing.
 func OwnerByLabel(application string) MapFunc {
-	return func(object client.Object) []types.NamespacedName {
+	return func(_ context.Context, object client.Object) []types.NamespacedName {
 		labels := object.GetLabels()
 		if labels[owned.LabelName] != application || labels[owned.LabelInstance] == "" {
 			return nil

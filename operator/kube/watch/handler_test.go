@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func labelled(application, instance string) *corev1.Pod {
 }
 
 func TestHandlerEnqueuesOwners(t *testing.T) {
-	later := func(_, _ client.Object) time.Duration { return time.Minute }
+	later := func(_ context.Context, _, _ client.Object) time.Duration { return time.Minute }
 	handler := watch.Handler(watch.OwnerByLabel("web"), later)
 	for name, test := range map[string]struct {
 		happens func(queue *recorded)
@@ -98,7 +99,7 @@ func TestAReconcileThatFailsIsRepeatedWithinAMinute(t *testing.T) {
 
 func TestHandlerLeavesOutWhatConcernsNobody(t *testing.T) {
 	queue := &recorded{added: map[string]time.Duration{}}
-	handler := watch.Handler(watch.Self, func(_, _ client.Object) time.Duration { return watch.Never })
+	handler := watch.Handler(watch.Self, func(_ context.Context, _, _ client.Object) time.Duration { return watch.Never })
 	handler.Update(t.Context(), event.UpdateEvent{ObjectOld: labelled("web", "a"), ObjectNew: labelled("web", "a")}, queue)
 	if len(queue.added) > 0 {
 		t.Errorf("it enqueued %v", queue.added)

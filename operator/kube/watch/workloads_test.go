@@ -1,7 +1,9 @@
 package watch_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/example/memcached-operator/operator/kube/watch"
 )
@@ -45,12 +48,37 @@ func TestAPodIsFoundInItsWorkload(t *testing.T) {
 			if test.urgent {
 				want = 0
 			}
-			if got := delay(pod(false, owned), pod(true, owned)); got != want {
+			if got := delay(t.Context(), pod(false, owned), pod(true, owned)); got != want {
 				t.Errorf("got a delay of %s, want %s", got, want)
 			}
 		})
 	}
-	if got := watch.Pod(watch.Workloads(fake.NewClientBuilder().Build()))(pod(false), pod(true)); got != watch.StatusDelay {
+	if got := watch.Pod(watch.Workloads(fake.NewClientBuilder().Build()))(t.Context(), pod(false), pod(true)); got != watch.StatusDelay {
 		t.Errorf("of a pod that nobody controls, got a delay of %s", got)
+	}
+}
+
+// blocked is a reader of a cache that is never filled.
+type blocked struct{ client.Reader }
+
+func (blocked) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// The operator can stop while its caches are filled: a handler that reads another kind would wait for that forever.
+func TestHandlersEndWhenTheOperatorStops(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	for _, kind := range []string{"StatefulSet", "ReplicaSet"} {
+		owned := func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Controller: ptr.To(true)}}
+		}
+		queue := &recorded{added: map[string]time.Duration{}}
+		handler := watch.Handler(watch.Self, watch.Pod(watch.Workloads(blocked{})))
+		handler.Update(ctx, event.UpdateEvent{ObjectOld: pod(false, owned), ObjectNew: pod(true, owned)}, queue)
+		if len(queue.added) != 1 {
+			t.Errorf("of the pod of a %s it enqueued %v", kind, queue.added)
+		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // cacheOfPullPod returns the name of the cache for which a pod pulls images.
-func cacheOfPullPod(object client.Object) []types.NamespacedName {
+func cacheOfPullPod(_ context.Context, object client.Object) []types.NamespacedName {
 	name := object.GetLabels()[inputs.CacheLabel]
 	if name == "" {
 		return nil
@@ -29,9 +29,9 @@ func cacheOfPullPod(object client.Object) []types.NamespacedName {
 
 // asked returns how many nodes the cache of a workload has in its spec.
 func asked(reader client.Reader) watch.Asked {
-	return func(workload client.Object) *int32 {
+	return func(ctx context.Context, workload client.Object) *int32 {
 		memcached := &v1alpha1.Memcached{}
-		if reader.Get(context.Background(), client.ObjectKeyFromObject(workload), memcached) != nil {
+		if reader.Get(ctx, client.ObjectKeyFromObject(workload), memcached) != nil {
 			return nil // It is gone.
 		}
 		return &memcached.Spec.Size
